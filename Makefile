@@ -1,0 +1,110 @@
+# `make help` lists what can be made. Nothing here edits a tracked file but `notebooks` and `repository`.
+# Written for GNU make 3.81 and later (the one that macOS ships).
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+PORT ?= 8000
+
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+# One thread a kernel: JOBS kernels run side by side, and sums come out in the same order on every machine.
+export OMP_NUM_THREADS = 1
+export TQDM_DISABLE = 1
+
+CHAPTERS := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+TESTED := $(NOTEBOOKS:notebooks/%.ipynb=.build/tested/%)
+PACKAGE := $(sort $(wildcard d2lmini/*.py d2lmini/*/*.py d2lmini/*.mplstyle))
+TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/* book/_static/* book/_templates/*))
+SETTINGS := _config.yml _toc.yml
+MACHINERY := $(READY) Makefile pyproject.toml conftest.py
+
+.PHONY: help book test notebooks serve student repository lint clean FORCE
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1 — /'
+
+book: $(READY) ## check the notebooks, run each one again and compare, build the HTML book
+	@$(MAKE) --no-print-directory .build/checked
+	@$(MAKE) --no-print-directory -k -j$(JOBS) $(TESTED)
+	@$(MAKE) --no-print-directory _build/html/.built
+	@echo "The book: _build/html/index.html"
+
+test: lint ## everything that CI checks: lint, types, the package, the book, the site, the planted faults
+	$(PY) -m pytest tests/package -n $(JOBS) --cov=d2lmini --cov-report=term-missing:skip-covered
+	@$(MAKE) --no-print-directory book
+	$(PY) -m pytest tests/site
+	$(PY) -m pytest tests/faults -n $(JOBS)
+
+lint: $(READY)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+notebooks: $(READY) ## run again what changed: book/*.md to notebooks/*.ipynb and back; FROM=text or FROM=ipynb settles a conflict
+	@$(MAKE) --no-print-directory -k -j$(JOBS) $(CHAPTERS:%=.build/run/%)
+
+serve: book ## show the book at http://localhost:8000 (PORT=8001 for another port)
+	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 $(PORT)
+
+student: $(READY) ## the notebooks without solutions, in student/
+	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
+	    --TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=solution
+
+repository: $(READY) ## name the repository that the pages and the setup cells point to: URL=https://github.com/me/my-fork
+	$(PY) -m tools.repository "$(URL)"
+
+clean: ## delete what was built, but not .venv
+	rm -rf _build .build student
+
+# ---- the environment --------------------------------------------------------------------------------------------------
+
+# Without the stamp the environment is new, or an install broke off half-way: begin from nothing.
+$(READY): requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+	    "Python 3.11 or later is needed; name it: make PYTHON=python3.12")'
+	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
+	@rm -f $@
+	@$(PY) -m pip install --quiet --requirement requirements.txt || { echo "installing requirements.txt into $(VENV) failed; the next run starts afresh" >&2; exit 1; }
+	@test ! -d d2lmini || $(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# ---- from text to tested page -----------------------------------------------------------------------------------------
+
+# Lists of files, rewritten only when a file comes or goes: so that a deletion counts as a change.
+.build/files: FORCE
+	@mkdir -p .build && printf '%s\n' $(TEXTS) $(NOTEBOOKS) | cmp -s - $@ || printf '%s\n' $(TEXTS) $(NOTEBOOKS) > $@
+
+.build/package: FORCE
+	@mkdir -p .build && printf '%s\n' $(PACKAGE) | cmp -s - $@ || printf '%s\n' $(PACKAGE) > $@
+
+.build/checked: $(NOTEBOOKS) $(TEXTS) $(SETTINGS) .build/files $(wildcard tests/book/* tools/*.py) jupytext.toml $(MACHINERY)
+	@touch $@.new
+	@$(PY) -m pytest -q --no-header tests/book
+	@mv $@.new $@
+
+# The stamp gets the time at which the run began: an edit made meanwhile still counts.
+.build/tested/%: notebooks/%.ipynb $(PACKAGE) .build/package $(MACHINERY)
+	@mkdir -p $(@D) && touch $@.new
+	@$(PY) -m pytest -q --no-header --nbval --nbval-current-env --durations=0 $< > $@.log 2>&1 \
+	    && echo "$<: $$(tail -n 1 $@.log)" || { cat $@.log; echo "$< FAILED: see above" >&2; exit 1; }
+	@mv $@.new $@
+
+# From scratch each time: an incremental Sphinx build can call a broken page whole, and keeps deleted chapters.
+_build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) .build/files $(MACHINERY)
+	@rm -rf _build
+	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q
+	@touch $@
+
+.build/run/%: book/%.md notebooks/%.ipynb $(PACKAGE) .build/package $(READY) jupytext.toml tools/notebooks.py
+	@mkdir -p $(@D) && touch $@.new
+	@$(PY) -m tools.notebooks $* $(if $(FROM),--from $(FROM))
+	@for side in book/$*.md notebooks/$*.ipynb; do if test $$side -nt $@.new; then touch -r $@.new $$side; fi; done
+	@mv $@.new $@
+
+# A chapter may have only one of its sides as yet.
+book/%.md notebooks/%.ipynb: ;

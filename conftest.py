@@ -1,0 +1,13 @@
+"""What every test run shares, with or without make: threads, progress bars, seeds."""
+
+import os
+
+# One thread a process: tests and kernels run side by side, and sums come out in the same order on every machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TQDM_DISABLE", "1")
+
+from hypothesis import settings
+
+# The same examples in each run: what is green stays green until something changes.
+settings.register_profile("book", deadline=None, derandomize=True)
+settings.load_profile("book")

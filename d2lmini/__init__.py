@@ -1,0 +1,30 @@
+"""d2lmini: the attention code that *Attention, Measured* teaches, and what its chapters use to show it.
+
+``import d2lmini as d2l`` gives every public name. Batch first; a mask is boolean and ``True`` means *may attend*.
+"""
+
+from d2lmini.attention import (
+    AdditiveAttention,
+    DotProductAttention,
+    causal_mask,
+    from_mha_mask,
+    masked_softmax,
+    to_mha_mask,
+    valid_lens_mask,
+)
+from d2lmini.checks import check
+from d2lmini.plot import plot, show_heatmaps, use_svg_display
+
+__all__ = [
+    "AdditiveAttention",
+    "DotProductAttention",
+    "causal_mask",
+    "check",
+    "from_mha_mask",
+    "masked_softmax",
+    "plot",
+    "show_heatmaps",
+    "to_mha_mask",
+    "use_svg_display",
+    "valid_lens_mask",
+]

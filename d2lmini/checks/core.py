@@ -1,0 +1,155 @@
+"""How an answer is checked: a registry of checkers, and the comparisons they are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Checker = Callable[[Any], str]
+_CHECKERS: dict[str, Checker] = {}
+
+
+class WrongAnswer(Exception):
+    """An answer without a property that it must have.
+
+    Args:
+        claim: the property, as a sentence.
+        hint: a question or an observation that helps to find the mistake.
+        given: the tiny input on which it shows.
+        expected: what a right answer gives there; ``None`` where that would give the solution away.
+        got: what the answer gave.
+    """
+
+    def __init__(self, claim: str, hint: str, *, given: str = "", expected: Any = None, got: Any = None) -> None:
+        super().__init__(claim)
+        lines = [claim]
+        lines += [f"for      {given}"] if given else []
+        lines += [f"expected {_short(expected)}"] if expected is not None else []
+        lines += [f"got      {_short(got)}"] if got is not None else []
+        self.report = "\n  ".join([*lines, f"hint: {hint}"])
+
+
+def checker(name: str) -> Callable[[Checker], Checker]:
+    """Register a function as the checker of the exercise ``name``.
+
+    It takes the answer and returns what was verified, as a sentence; it raises :class:`WrongAnswer` for a wrong one.
+
+    Raises:
+        ValueError: if the name is taken.
+    """
+
+    def register(function: Checker) -> Checker:
+        if name in _CHECKERS:
+            raise ValueError(f"there is already a checker named {name!r}")
+        _CHECKERS[name] = function
+        return function
+
+    return register
+
+
+def check(name: str, answer: Any) -> None:
+    """Print whether ``answer`` solves the exercise ``name``, and if not, what is wrong and a hint.
+
+    A wrong answer never raises: an error in the student's code is reported like any other mistake. The state of
+    torch's random numbers is left as it was.
+
+    Args:
+        name: name of the exercise, as in the chapter.
+        answer: the function, class or number asked for. ``None``, or a function that raises ``NotImplementedError``,
+            counts as not attempted.
+
+    Raises:
+        ValueError: if there is no exercise of that name.
+    """
+    if name not in _CHECKERS:
+        raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(sorted(_CHECKERS))}")
+    if answer is None:
+        print(f"{name}: not attempted yet")
+        return
+    try:
+        with torch.random.fork_rng(devices=[]):
+            verified = _CHECKERS[name](answer)
+    except NotImplementedError:
+        print(f"{name}: not attempted yet")
+    except WrongAnswer as wrong:
+        print(f"✗ {name}: {wrong.report}")
+    except (Exception, SystemExit) as error:
+        print(f"✗ {name}: your answer stopped with an error\n  {type(error).__name__}: {error}")
+        print("  hint: run it yourself on a small input and look at the shapes")
+    else:
+        print(f"✓ {name}: {verified}")
+
+
+def numbers(answer: Any, count: int) -> list[float]:
+    """The ``count`` numbers of a prediction.
+
+    Raises:
+        WrongAnswer: if there are more, fewer, or something else.
+    """
+    entries = answer.tolist() if isinstance(answer, Tensor) else answer
+    entries = list(entries) if isinstance(entries, Sequence) and not isinstance(entries, str) else [entries]
+    try:
+        found = [float(entry) for entry in entries]
+    except (TypeError, ValueError):
+        found = []
+    if len(found) != count:
+        raise WrongAnswer(f"the answer is {count} number(s)", "look at the starter's form", got=repr(answer))
+    return found
+
+
+def expect_number(
+    name: str, got: float, expected: float, *, mistakes: Mapping[float, str], hint: str, tolerance: float = 0.01
+) -> None:
+    """Check a predicted number without giving it away; ``mistakes`` maps a well-known wrong number to its hint.
+
+    Raises:
+        WrongAnswer: if ``got`` is further than ``tolerance`` from ``expected``.
+    """
+    if abs(got - expected) <= tolerance:
+        return
+    hint = next((text for number, text in mistakes.items() if abs(got - number) <= tolerance), hint)
+    raise WrongAnswer(f"{name} is another number", hint, got=got)
+
+
+def expect_close(
+    got: Any,
+    expected: Tensor,
+    *,
+    claim: str,
+    given: str,
+    hint: str,
+    mistakes: Mapping[str, Tensor] | None = None,
+    tolerance: float = 1e-4,
+) -> None:
+    """Check a result against the right one; ``mistakes`` maps the hint for a well-known mistake to what it gives.
+
+    Raises:
+        WrongAnswer: if ``got`` is no tensor, has another shape, or differs by more than ``tolerance``.
+    """
+    if not isinstance(got, Tensor):
+        raise WrongAnswer(claim, "return a tensor", given=given, got=type(got).__name__)
+    if got.shape != expected.shape:
+        shapes = {"expected": f"shape {tuple(expected.shape)}", "got": f"shape {tuple(got.shape)}"}
+        raise WrongAnswer(claim, "write the shape of each step next to it", given=given, **shapes)
+    if _near(got, expected, tolerance):
+        return
+    hint = next((text for text, wrong in (mistakes or {}).items() if _near(got, wrong, tolerance)), hint)
+    raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
+
+
+def _near(a: Tensor, b: Tensor, tolerance: float) -> bool:
+    return a.shape == b.shape and torch.allclose(
+        a.detach().double(), b.double(), rtol=0.0, atol=tolerance, equal_nan=True
+    )
+
+
+def _short(value: Any) -> str:
+    """One line: numbers with four decimals at most."""
+    if isinstance(value, Tensor):
+        value = value.detach().double().cpu().tolist()
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_short(entry) for entry in value) + "]"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,173 @@
+"""Figures in one style: vector graphics whose bytes are the same on every machine.
+
+The functions round their data before drawing, so that a figure of an exactly known quantity can be compared byte
+for byte although two CPUs may differ in the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from torch import Tensor
+
+__all__ = ["plot", "show_heatmaps", "use_svg_display"]
+
+
+def use_svg_display() -> None:
+    """Draw figures in the style of this book; in a notebook, store them as SVG and as PNG.
+
+    The drawing functions of this module call it by themselves. The SVG is what the book shows and what tests compare;
+    the PNG is for viewers that hide the SVG of a notebook they do not trust.
+    """
+    plt.style.use(str(resources.files(__package__) / "style.mplstyle"))
+    try:
+        from IPython import get_ipython
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+    except ImportError:
+        return
+    if get_ipython() is not None:
+        set_matplotlib_formats("svg", "png", metadata={"Date": None})
+
+
+def plot(
+    X: Any,
+    Y: Any = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    legend: Sequence[str] = (),
+    xlim: tuple[float, float] | None = None,
+    ylim: tuple[float, float] | None = None,
+    xscale: str = "linear",
+    yscale: str = "linear",
+    fmts: Sequence[str] | None = None,
+    figsize: tuple[float, float] = (4.5, 2.8),
+    axes: Axes | None = None,
+) -> None:
+    """Plot one or several lines.
+
+    Args:
+        X: abscissae: one sequence for all lines, or a list with one for each. Without ``Y`` these are the ordinates,
+            plotted over 0, 1, 2, ...
+        Y: ordinates: a sequence, or a list of sequences. Tensors and arrays of two dimensions count as lists of rows.
+        xlabel: label of the x-axis.
+        ylabel: label of the y-axis.
+        legend: one name a line, or none.
+        xlim: limits of the x-axis.
+        ylim: limits of the y-axis.
+        xscale: ``"linear"`` or ``"log"``, as in matplotlib.
+        yscale: the same for the y-axis.
+        fmts: matplotlib formats, one a line; by default the cycle of colours and dashes of the style.
+        figsize: width and height of a new figure in inches.
+        axes: where to draw; by default a new figure.
+
+    Raises:
+        ValueError: if there are not as many abscissae, names or formats as lines, or a line has not as many abscissae
+            as ordinates.
+    """
+    use_svg_display()
+    lines = _as_lines(X) if Y is None else _as_lines(Y)
+    abscissae = [np.arange(len(line)) for line in lines] if Y is None else _as_lines(X)
+    if len(abscissae) == 1:
+        abscissae = abscissae * len(lines)
+    for name, given in (("X", abscissae), ("legend", legend), ("fmts", fmts or ())):
+        if len(given) not in ({len(lines)} if name == "X" else {0, len(lines)}):
+            raise ValueError(f"{name} must have one entry for each of the {len(lines)} lines, got {len(given)}")
+    for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
+        if len(x) != len(y):
+            raise ValueError(f"line {i} has {len(x)} abscissae in X but {len(y)} ordinates in Y")
+    if axes is None:
+        axes = plt.figure(figsize=figsize).add_subplot()
+    for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
+        axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []))
+    axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
+    axes.set(**{name: limits for name, limits in (("xlim", xlim), ("ylim", ylim)) if limits is not None})
+    if legend:
+        axes.legend(legend)
+
+
+def show_heatmaps(
+    matrices: Any,
+    xlabel: str,
+    ylabel: str,
+    titles: Sequence[str] | None = None,
+    figsize: tuple[float, float] = (2.5, 2.5),
+    cmap: str = "Reds",
+) -> None:
+    """Show matrices as heatmaps, all on one colour scale. The scale begins at 0 unless a number is negative.
+
+    Args:
+        matrices: ``(rows, columns, height, width)``: ``rows * columns`` matrices. Row 0 of a matrix is on top.
+        xlabel: what the columns of a matrix are, for example ``"Keys"``.
+        ylabel: what its rows are, for example ``"Queries"``.
+        titles: a title for each column of the grid.
+        figsize: width and height of the figure in inches.
+        cmap: name of a matplotlib colour map.
+
+    Raises:
+        ValueError: if ``matrices`` has not four dimensions or is empty, or there are not as many titles as columns.
+    """
+    use_svg_display()
+    grid = _as_array(matrices)
+    if grid.ndim != 4 or grid.size == 0:
+        raise ValueError(f"matrices must have shape (rows, columns, height, width), none of them 0, got {grid.shape}")
+    num_rows, num_cols, height, width = grid.shape
+    if titles is not None and len(titles) != num_cols:
+        raise ValueError(f"titles must have one entry for each of the {num_cols} columns, got {len(titles)}")
+    grid = _rounded(grid)
+    low = min(0.0, float(grid.min()))
+    high = float(grid.max()) if float(grid.max()) > low else low + 1.0
+    figure, panels = plt.subplots(num_rows, num_cols, figsize=figsize, sharex=True, sharey=True, squeeze=False)
+    for (row, col), panel in np.ndenumerate(panels):
+        # Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file.
+        mesh = panel.pcolormesh(grid[row, col], cmap=cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
+        panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
+        panel.grid(visible=False)
+        panel.set_xticks(*_cell_ticks(width))
+        panel.set_yticks(*_cell_ticks(height))
+        panel.tick_params(length=0)
+        panel.spines[:].set_visible(False)
+        if row == num_rows - 1:
+            panel.set_xlabel(xlabel)
+        if col == 0:
+            panel.set_ylabel(ylabel)
+        if titles is not None and row == 0:
+            panel.set_title(titles[col])
+    bar = figure.colorbar(mesh, ax=panels, shrink=0.7)
+    bar.solids.set_edgecolor("face")
+    bar.outline.set_visible(False)
+
+
+def _cell_ticks(count: int) -> tuple[list[float], list[str]]:
+    """Positions and labels of ticks at the middle of at most six cells."""
+    step = next(s for power in (1, 10, 100, 1000, 10000) for s in (power, 2 * power, 5 * power) if count / s <= 6)
+    indices = range(0, count, step)
+    return [i + 0.5 for i in indices], [str(i) for i in indices]
+
+
+def _as_array(numbers: Any) -> np.ndarray:
+    if isinstance(numbers, Tensor):
+        numbers = numbers.detach().cpu().double()
+    elif isinstance(numbers, (list, tuple)):
+        return np.array([_as_array(entry) for entry in numbers], dtype=float)
+    return np.asarray(numbers, dtype=float)
+
+
+def _as_lines(numbers: Any) -> list[np.ndarray]:
+    """Whatever holds one line or several, as a list of one-dimensional arrays."""
+    several = isinstance(numbers, (list, tuple)) and any(np.ndim(entry) > 0 for entry in numbers)
+    if several:
+        return [_as_array(entry) for entry in numbers]
+    array = _as_array(numbers)
+    return list(array) if array.ndim == 2 else [array]
+
+
+def _rounded(numbers: np.ndarray, scale: str = "linear") -> np.ndarray:
+    """Rounded so that another CPU's last bit does not show: four decimals, on a logarithmic axis five digits."""
+    if scale != "log":
+        return np.round(numbers, 4)
+    return np.array([float(f"{number:.5g}") for number in numbers])

@@ -1,0 +1,1 @@
+"""What `make notebooks` and `make repository` call."""

@@ -1,0 +1,63 @@
+"""Name the repository of the book: ``python -m tools.repository https://github.com/me/my-fork``.
+
+Writes the address into ``_config.yml`` and the setup cell of each chapter, on both sides, without running anything.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import nbformat
+
+from tools.notebooks import AGREED, NOTEBOOKS, ROOT, TEXTS, is_chapter
+
+CONFIG = ROOT / "_config.yml"
+_URL_LINE = re.compile(r"^(repository:\n  url: )(\S+)$", re.MULTILINE)
+
+
+def repository_url() -> str:
+    """The address in ``_config.yml``."""
+    found = _URL_LINE.search(CONFIG.read_text("utf-8"))
+    if found is None:
+        raise SystemExit("_config.yml must begin its section `repository:` with the line `  url: https://...`")
+    return found[2]
+
+
+def setup_cell(url: str) -> str:
+    """The first code cell of each chapter, for a book that lives at ``url``."""
+    install = f"%pip install --quiet --no-deps git+{url}"
+    if "/OWNER/" in url:
+        install = 'raise SystemExit("This book has no address yet. Run: make repository URL=https://github.com/...")'
+    return (
+        "# In Colab this cell installs d2lmini, the small package of this book. Anywhere else it does nothing.\n"
+        f'import sys\n\nif "google.colab" in sys.modules:\n    {install}'
+    )
+
+
+def main(url: str) -> None:
+    """Change the address everywhere.
+
+    Raises:
+        SystemExit: if ``url`` is not the address of a repository.
+    """
+    url = url.removesuffix("/").removesuffix(".git")
+    if not re.fullmatch(r"https://[\w.-]+/[\w.-]+/[\w.-]+", url):
+        raise SystemExit(f"URL must look like https://github.com/me/my-fork, got {url!r}")
+    old, new = setup_cell(repository_url()), setup_cell(url)
+    CONFIG.write_text(_URL_LINE.sub(rf"\g<1>{url}", CONFIG.read_text("utf-8"), count=1), "utf-8")
+    for folder in (TEXTS, AGREED):
+        for text in folder.glob("*.md"):
+            if is_chapter(text):
+                text.write_text(text.read_text("utf-8").replace(old, new, 1), "utf-8")
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and cell.source == old:
+                cell.source = new
+        path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
+    print(f"The book now points to {url}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) == 2 else "")
