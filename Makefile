@@ -11,7 +11,6 @@ READY := $(VENV)/.ready
 
 # One thread a kernel: JOBS kernels run side by side, and sums come out in the same order on every machine.
 export OMP_NUM_THREADS = 1
-export TQDM_DISABLE = 1
 
 CHAPTERS := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
@@ -70,7 +69,6 @@ $(READY): requirements.txt
 	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
 	@$(PY) -m pip install --quiet --requirement requirements.txt || { echo "installing requirements.txt into $(VENV) failed; the next run starts afresh" >&2; exit 1; }
-	@test ! -d d2lmini || $(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
 # ---- from text to tested page -----------------------------------------------------------------------------------------

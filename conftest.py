@@ -1,10 +1,9 @@
-"""What every test run shares, with or without make: threads, progress bars, seeds."""
+"""What every test run shares, with or without make: threads and seeds."""
 
 import os
 
 # One thread a process: tests and kernels run side by side, and sums come out in the same order on every machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("TQDM_DISABLE", "1")
 
 from hypothesis import settings
 

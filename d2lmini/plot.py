@@ -18,6 +18,9 @@ from torch import Tensor
 __all__ = ["plot", "show_heatmaps", "use_svg_display"]
 
 
+_FEW_POINTS = 12  # up to here each point gets a mark: it was measured, the line between was not
+
+
 def use_svg_display() -> None:
     """Draw figures in the style of this book; in a notebook, store them as SVG and as PNG.
 
@@ -83,7 +86,8 @@ def plot(
     if axes is None:
         axes = plt.figure(figsize=figsize).add_subplot()
     for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
-        axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []))
+        marker = {"marker": "o"} if len(x) <= _FEW_POINTS and not fmts else {}
+        axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []), **marker)
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
     axes.set(**{name: limits for name, limits in (("xlim", xlim), ("ylim", ylim)) if limits is not None})
     if legend:

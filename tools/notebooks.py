@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from copy import deepcopy
 from pathlib import Path
 
 import jupytext
@@ -31,7 +32,8 @@ def is_chapter(text: Path) -> bool:
 
 def text_of(notebook: NotebookNode) -> str:
     """The one text that stands for a notebook."""
-    return jupytext.writes(notebook, fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
+    # Of a copy: jupytext leaves its own metadata behind in what it writes.
+    return jupytext.writes(deepcopy(notebook), fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
 
 
 def read_text(text: str) -> NotebookNode:
@@ -72,6 +74,15 @@ def winner(chapter: str, text: str | None, notebook: str | None, wanted: str | N
     )
 
 
+def with_ids(notebook: NotebookNode, stored: NotebookNode) -> NotebookNode:
+    """The text's cells under the ids that they have in the stored notebook."""
+    metadata = [cell.metadata for cell in notebook.cells]
+    combined = combine_inputs_with_outputs(notebook, stored, fmt="md:myst")
+    for cell, its_own in zip(combined.cells, metadata, strict=True):
+        cell.metadata = its_own
+    return combined
+
+
 def execute(notebook: NotebookNode) -> NotebookNode:
     """Run all cells and leave only what is the same on every machine."""
     ExecutePreprocessor(timeout=600, record_timing=False).preprocess(notebook, {"metadata": {"path": str(NOTEBOOKS)}})
@@ -99,7 +110,7 @@ def run(chapter: str, wanted: str | None) -> None:
     notebook = stored if side == "ipynb" else from_text
     assert notebook is not None
     if side == "text" and stored is not None:
-        notebook = combine_inputs_with_outputs(notebook, stored, fmt="md:myst")
+        notebook = with_ids(notebook, stored)
     try:
         execute(notebook)
     except CellExecutionError as error:

@@ -28,9 +28,9 @@ def setup_cell(url: str) -> str:
     """The first code cell of each chapter, for a book that lives at ``url``."""
     install = f"%pip install --quiet --no-deps git+{url}"
     if "/OWNER/" in url:
-        install = 'raise SystemExit("This book has no address yet. Run: make repository URL=https://github.com/...")'
+        install = 'raise SystemExit("Name the repository first: make repository URL=https://...")'
     return (
-        "# In Colab this cell installs d2lmini, the small package of this book. Anywhere else it does nothing.\n"
+        "# For Colab: installs d2lmini, the package of this book. Elsewhere it does nothing.\n"
         f'import sys\n\nif "google.colab" in sys.modules:\n    {install}'
     )
 

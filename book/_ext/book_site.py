@@ -1,0 +1,117 @@
+"""What Jupyter Book and its theme do not do by themselves: folding, math, figures in the dark, and leaving nothing out."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+# The colours of d2lmini/style.mplstyle and what they become on a dark page.
+DARK = {
+    "#ffffff": "#121212",
+    "#1f2328": "#e6e9ee",
+    "#59636e": "#9aa4b2",
+    "#d1d9e0": "#333b47",
+    "#0a5fb4": "#6cb1ff",
+    "#b34700": "#ff9d57",
+    "#00785c": "#3fd0a8",
+    "#8a3ea8": "#d49aef",
+}
+
+# What the theme writes -> what a screen reader understands.
+MENDED = {
+    '<summary aria-label="Toggle hidden content">': "<summary>",
+    'role="doc-biblioentry"': 'role="listitem"',
+}
+
+
+def adjust_theme(app: Sphinx, config: Config) -> None:
+    """One search box; no button that leads to a repository that is not set yet."""
+    options = config.html_theme_options
+    options.setdefault("navbar_persistent", [])
+    if "/OWNER/" in options.get("repository_url", ""):
+        for name in ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button"):
+            options[name] = False
+        options["launch_buttons"] = {}
+
+
+def drop_thebe(app: Sphinx, config: Config) -> None:
+    """The theme loads sphinx-thebe, which declares a constant twice: a script error on every page."""
+    for listeners in app.events.listeners.values():
+                listeners[:] = [listener for listener in listeners if listener.handler.__module__ != "sphinx_thebe"]
+    app.registry.css_files[:] = [entry for entry in app.registry.css_files if entry[0] != "sphinx-thebe.css"]
+
+
+def fold_solutions(app: Sphinx, doctree: nodes.document) -> None:
+    """Put what follows a heading "Solution" into <details>: no script, found by search, opened by the keyboard."""
+    for section in list(doctree.findall(nodes.section)):
+        title = section.next_node(nodes.title)
+        if title is None or title.parent is not section or title.astext() != "Solution":
+            continue
+        exercise = section.parent.next_node(nodes.title).astext().partition(" · ")[0]
+        summary = f'<details class="solution"><summary>Show the solution of {exercise}</summary>'
+        body = section.children[1:]
+        section.children = [title]
+        section += nodes.raw("", summary, format="html")
+        section.extend(body)
+        section += nodes.raw("", "</details>", format="html")
+
+
+def plain_display_math(app: Sphinx, doctree: nodes.document) -> None:
+    r"""Leave display math as it was written: Sphinx wraps it in ``split``, where ``\tag`` is an error."""
+    for block in doctree.findall(nodes.math_block):
+        block.children = [nodes.Text(rf"\[{block.astext()}\]")]
+        block["nowrap"] = True
+
+
+def mend_body(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Replace labels that mislead a screen reader."""
+    for old, new in MENDED.items():
+        if "body" in context:
+            context["body"] = context["body"].replace(old, new)
+
+
+def place_mathjax(app: Sphinx) -> None:
+    """Copy from the installed package what the pages need of MathJax: one script and its fonts."""
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("sphinx-mathjax-offline is not installed: run `make book`, or pip install -r requirements.txt")
+    source, target = Path(spec.origin).parent / "static/mathjax", Path(app.outdir) / "_static/mathjax"
+    fonts = Path("output/chtml/fonts")
+    shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
+    shutil.copy(source / "tex-chtml.js", target)
+
+
+def theme_figures(app: Sphinx, error: Exception | None) -> None:
+    """Give each figure its colours for dark pages, in a style sheet of its own."""
+    if error:
+        return
+    rules = "".join(
+        f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for kind in ("fill", "stroke")
+    )
+    style = f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
+    for figure in (Path(app.outdir) / "_images").glob("*.svg"):
+        text = figure.read_text("utf-8")
+        figure.write_text(re.sub(r"<svg\b[^>]*>", lambda tag: tag[0] + style, text, count=1), "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the hooks."""
+    app.connect("config-inited", adjust_theme)
+    app.connect("config-inited", drop_thebe)
+    app.connect("builder-inited", place_mathjax)
+    app.connect("doctree-read", plain_display_math)
+    app.connect("doctree-read", fold_solutions)
+    app.connect("html-page-context", mend_body)
+    app.connect("build-finished", theme_figures)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
