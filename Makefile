@@ -82,7 +82,7 @@ $(READY): requirements.txt
 
 .build/checked: $(NOTEBOOKS) $(TEXTS) $(SETTINGS) .build/files $(wildcard tests/book/* tools/*.py) jupytext.toml $(MACHINERY)
 	@touch $@.new
-	@$(PY) -m pytest -q --no-header tests/book
+	@$(PY) -m pytest -q --no-header --tb=line tests/book
 	@mv $@.new $@
 
 # The stamp gets the time at which the run began: an edit made meanwhile still counts.

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from torch import Tensor
 
 __all__ = ["plot", "show_heatmaps", "use_svg_display"]
@@ -86,8 +88,9 @@ def plot(
     if axes is None:
         axes = plt.figure(figsize=figsize).add_subplot()
     for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
-        marker = {"marker": "o"} if len(x) <= _FEW_POINTS and not fmts else {}
-        axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []), **marker)
+        line = axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []))[0]
+        if len(x) <= _FEW_POINTS and not fmts:
+            line.set_marker("o")
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
     axes.set(**{name: limits for name, limits in (("xlim", xlim), ("ylim", ylim)) if limits is not None})
     if legend:
@@ -141,8 +144,10 @@ def show_heatmaps(
             panel.set_ylabel(ylabel)
         if titles is not None and row == 0:
             panel.set_title(titles[col])
-    bar = figure.colorbar(mesh, ax=panels, shrink=0.7)
-    bar.solids.set_edgecolor("face")
+    # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
+    scale = ScalarMappable(mesh.norm, matplotlib.colormaps[cmap].resampled(48))
+    bar = figure.colorbar(scale, ax=panels, shrink=0.7)
+    bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
     bar.outline.set_visible(False)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 from copy import deepcopy
 from pathlib import Path
 
@@ -106,7 +105,8 @@ def run(chapter: str, wanted: str | None) -> None:
     before = {path: path.read_bytes() if path.exists() else None for path in (text_path, notebook_path)}
     from_text = read_text(text_path.read_text("utf-8")) if text_path.exists() else None
     stored = nbformat.read(notebook_path, as_version=4) if notebook_path.exists() else None
-    side = winner(chapter, from_text and text_of(from_text), stored and text_of(stored), wanted)
+    canonical = [None if side is None else text_of(side) for side in (from_text, stored)]
+    side = winner(chapter, canonical[0], canonical[1], wanted)
     notebook = stored if side == "ipynb" else from_text
     assert notebook is not None
     if side == "text" and stored is not None:
@@ -132,4 +132,4 @@ if __name__ == "__main__":
     parser.add_argument("chapter")
     parser.add_argument("--from", dest="wanted", choices=("text", "ipynb"), help="which side to take in a conflict")
     arguments = parser.parse_args()
-    sys.exit(run(arguments.chapter, arguments.wanted))
+    run(arguments.chapter, arguments.wanted)

@@ -1,4 +1,4 @@
-"""What Jupyter Book and its theme do not do by themselves: folding, math, figures in the dark, and leaving nothing out."""
+"""What Jupyter Book and its theme do not do by themselves: folding, math offline, figures in the dark."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def adjust_theme(app: Sphinx, config: Config) -> None:
 def drop_thebe(app: Sphinx, config: Config) -> None:
     """The theme loads sphinx-thebe, which declares a constant twice: a script error on every page."""
     for listeners in app.events.listeners.values():
-                listeners[:] = [listener for listener in listeners if listener.handler.__module__ != "sphinx_thebe"]
+        listeners[:] = [listener for listener in listeners if listener.handler.__module__ != "sphinx_thebe"]
     app.registry.css_files[:] = [entry for entry in app.registry.css_files if entry[0] != "sphinx-thebe.css"]
 
 
@@ -58,9 +58,7 @@ def fold_solutions(app: Sphinx, doctree: nodes.document) -> None:
         summary = f'<details class="solution"><summary>Show the solution of {exercise}</summary>'
         body = section.children[1:]
         section.children = [title]
-        section += nodes.raw("", summary, format="html")
-        section.extend(body)
-        section += nodes.raw("", "</details>", format="html")
+        section.extend([nodes.raw("", summary, format="html"), *body, nodes.raw("", "</details>", format="html")])
 
 
 def plain_display_math(app: Sphinx, doctree: nodes.document) -> None:
@@ -83,7 +81,9 @@ def place_mathjax(app: Sphinx) -> None:
     """Copy from the installed package what the pages need of MathJax: one script and its fonts."""
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
-        raise RuntimeError("sphinx-mathjax-offline is not installed: run `make book`, or pip install -r requirements.txt")
+        raise RuntimeError(
+            "sphinx-mathjax-offline is not installed: run `make book`, or pip install -r requirements.txt"
+        )
     source, target = Path(spec.origin).parent / "static/mathjax", Path(app.outdir) / "_static/mathjax"
     fonts = Path("output/chtml/fonts")
     shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)

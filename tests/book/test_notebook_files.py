@@ -1,0 +1,218 @@
+"""The notebooks as files: what nbval and Sphinx would let pass in silence. Needs no torch and takes a second."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+
+from tools.notebooks import CELL_METADATA, NOTEBOOKS, ROOT, TEXTS, is_chapter, text_of
+from tools.repository import repository_url, setup_cell
+
+TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
+NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+CHAPTERS = sorted(TEXT_CHAPTERS & NOTEBOOK_CHAPTERS)
+REFRESH = "run `make notebooks`"
+
+# How many cells of the whole book may print something that is not compared. Raise it only with a good reason.
+MOST_CELLS_NOT_COMPARED = 0
+OPT_OUT = "# NBVAL_IGNORE_OUTPUT"
+MOST_KIB = 500
+LONGEST_CODE_LINE = 84
+MOST_CODE_LINES = 30
+
+RAW_MYST = {
+    "a role": r"\{[a-zA-Z][\w:.+-]*\}`",
+    "a directive": r"^\s*(`{3,}|:{3,}|~{3,})\s*\{",
+    "a fence of colons": r"^\s*:{3,}",
+    "a target": r"^\s*\([\w-]+\)=\s*$",
+    "a comment": r"^%\s",
+    "a substitution": r"\{\{.*\}\}",
+    "attributes": r"\)\{[#.\w]",
+}
+
+
+@functools.cache
+def read(chapter: str) -> Any:
+    return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+
+
+def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
+    """Where a cell is, for the message, and the cell. Code cells are counted as nbval counts them."""
+    counts: Counter[str] = Counter()
+    for cell in read(chapter).cells:
+        where = f"{chapter}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"
+        counts[cell.cell_type] += 1
+        if kind in (None, cell.cell_type):
+            yield where, cell
+
+
+def images(cell: Any) -> list[Any]:
+    return [out for out in cell.outputs if any(mime.startswith("image/") for mime in out.get("data", {}))]
+
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+
+
+def test_each_text_has_a_notebook_and_the_other_way_round() -> None:
+    assert TEXT_CHAPTERS == NOTEBOOK_CHAPTERS, (
+        f"book/*.md without a notebook: {sorted(TEXT_CHAPTERS - NOTEBOOK_CHAPTERS)}, notebooks without a text: "
+        f"{sorted(NOTEBOOK_CHAPTERS - TEXT_CHAPTERS)}; {REFRESH}, or delete both"
+    )
+
+
+def test_the_table_of_contents_and_the_files_agree() -> None:
+    entries = re.findall(r"(?:file|root): (\S+)", (ROOT / "_toc.yml").read_text("utf-8"))
+    assert yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["root"] in entries
+    files = {f"notebooks/{chapter}" for chapter in NOTEBOOK_CHAPTERS}
+    files |= {f"book/{path.stem}" for path in TEXTS.glob("*.md") if not is_chapter(path)}
+    assert not set(entries) - files, f"_toc.yml names files that do not exist: {sorted(set(entries) - files)}"
+    assert not files - set(entries), f"missing from _toc.yml: {sorted(files - set(entries))}"
+
+
+@each_chapter
+def test_text_and_notebook_are_equal(chapter: str) -> None:
+    text, of_notebook = (TEXTS / f"{chapter}.md").read_text("utf-8"), text_of(read(chapter))
+    differing = [line for line in text.splitlines() if line not in set(of_notebook.splitlines())]
+    differing += [line for line in of_notebook.splitlines() if line not in set(text.splitlines())]
+    assert text == of_notebook, (
+        f"book/{chapter}.md and notebooks/{chapter}.ipynb disagree, {REFRESH}; first line: {differing[:1]}"
+    )
+
+
+@each_chapter
+def test_every_code_cell_was_run_in_order(chapter: str) -> None:
+    counts = [cell.execution_count for _, cell in cells(chapter, "code")]
+    never = [where for where, cell in cells(chapter, "code") if cell.execution_count is None]
+    assert not never, f"never executed, so nbval would compare nothing: {never}; {REFRESH}"
+    assert counts == list(range(1, len(counts) + 1)), f"{chapter}: cells were not run in order: {counts}; {REFRESH}"
+
+
+@each_chapter
+def test_some_output_is_compared(chapter: str) -> None:
+    compared = [where for where, cell in cells(chapter, "code") if cell.outputs and OPT_OUT not in cell.source]
+    assert compared, f"{chapter}: no compared cell: nothing that it prints would be noticed to change"
+
+
+def test_few_outputs_are_not_compared() -> None:
+    opted_out = []
+    for chapter in CHAPTERS:
+        for where, cell in cells(chapter, "code"):
+            lines = cell.source.splitlines()
+            marks = [line for line in lines if "NBVAL_" in line or line.strip().startswith("# PYTEST_VALIDATE")]
+            tags = [tag for tag in cell.metadata.get("tags", []) if "nbval" in tag or tag == "raises-exception"]
+            assert not tags and set(marks) <= {OPT_OUT}, f"{where}: only {OPT_OUT!r} may opt out of comparison"
+            if marks:
+                opted_out.append(where)
+                assert lines[0] == OPT_OUT and len(lines) > 1 and re.match(r"# \w+", lines[1]), (
+                    f"{where}: {OPT_OUT!r} is the first line, and the second is a comment that says why"
+                )
+    assert len(opted_out) <= MOST_CELLS_NOT_COMPARED, f"too many cells are not compared: {opted_out}"
+
+
+@each_chapter
+def test_nothing_raised_or_went_to_stderr(chapter: str) -> None:
+    for where, cell in cells(chapter, "code"):
+        bad = [out for out in cell.outputs if out.output_type == "error" or out.get("name") == "stderr"]
+        assert not bad, f"{where}: output on stderr, or an error: {str(bad)[:300]}"
+
+
+@each_chapter
+def test_no_code_ends_in_a_semicolon(chapter: str) -> None:
+    for where, cell in cells(chapter, "code"):
+        assert not cell.source.rstrip().endswith(";"), f"{where}: a trailing ; hides output from the comparison"
+
+
+@each_chapter
+def test_code_fits_on_a_screen(chapter: str) -> None:
+    for where, cell in cells(chapter, "code"):
+        lines = cell.source.splitlines()
+        longest = max(map(len, lines), default=0)
+        assert len(lines) <= MOST_CODE_LINES, f"{where}: {len(lines)} lines, at most {MOST_CODE_LINES}"
+        assert longest <= LONGEST_CODE_LINE, f"{where}: a line of {longest} characters, at most {LONGEST_CODE_LINE}"
+
+
+@each_chapter
+def test_each_figure_has_alt_text_and_its_own_cell(chapter: str) -> None:
+    for where, cell in cells(chapter, "code"):
+        if images(cell):
+            assert len(images(cell)) == 1, f"{where}: one figure a cell, so that each has its alt text"
+            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+            assert len(alt.split()) >= 5, f"{where}: a figure without alt text (mystnb: image: alt in its metadata)"
+            assert {"image/svg+xml", "image/png"} <= set(images(cell)[0].data), f"{where}: not stored as SVG and PNG"
+
+
+@each_chapter
+def test_markdown_is_portable(chapter: str) -> None:
+    for where, cell in cells(chapter, "markdown"):
+        for what, pattern in RAW_MYST.items():
+            found = re.search(pattern, cell.source, re.MULTILINE)
+            assert not found, f"{where}: raw MyST ({what}): {found[0]!r} shows up outside Sphinx"
+
+
+@each_chapter
+def test_the_first_code_cell_sets_up_colab(chapter: str) -> None:
+    where, first = next(cells(chapter, "code"))
+    assert first.source == setup_cell(repository_url()), (
+        f"{where}: the setup cell differs from what _config.yml asks for; copy it from another chapter, "
+        "or run `make repository URL=...`"
+    )
+
+
+@each_chapter
+def test_solutions_are_tagged_and_folded(chapter: str) -> None:
+    inside = False
+    for where, cell in cells(chapter):
+        heading = re.match(r"(#{1,6}) (.*)", cell.source) if cell.cell_type == "markdown" else None
+        if heading and len(heading[1]) <= 4:
+            inside = heading[0] == "#### Solution"
+            assert not inside or cell.metadata.get("jp-MarkdownHeadingCollapsed"), (
+                f"{where}: the metadata of this heading need jp-MarkdownHeadingCollapsed: true"
+            )
+        tagged = "solution" in cell.metadata.get("tags", [])
+        assert tagged == inside, f"{where}: {'a solution cell without' if inside else 'a cell with'} the tag solution"
+        if inside and cell.cell_type == "code":
+            folded = cell.metadata.get("cellView") == "form" and cell.metadata.get("jupyter") == {"source_hidden": True}
+            assert folded and cell.source.startswith("# @title Solution"), (
+                f"{where}: a solution begins with '# @title Solution', and its metadata fold it "
+                "(cellView: form, jupyter: {source_hidden: true})"
+            )
+
+
+@each_chapter
+def test_each_exercise_is_checked_twice(chapter: str) -> None:
+    exercise, calls = None, {}
+    for _, cell in cells(chapter):
+        if cell.cell_type == "markdown" and (heading := re.match(r"### (Exercise [\d.]+) · ", cell.source)):
+            exercise = heading[1]
+            calls[exercise] = ([], [])
+            task = cell.source.partition("\n\n")[2]
+            assert re.match(r"\*(Predict|Build|Debug|Measure|Extended)\b", task), f"{chapter}, {exercise}: which kind?"
+        elif exercise and cell.cell_type == "code":
+            solution = "solution" in cell.metadata.get("tags", [])
+            calls[exercise][solution].extend(re.findall(r'd2l\.check\("([^"]+)"', cell.source))
+    for exercise, (starter, solution) in calls.items():
+        assert len(starter) == 1 and starter == solution, (
+            f"{chapter}, {exercise}: starter and solution each call d2l.check once, by the same name: "
+            f"{starter}, {solution}"
+        )
+
+
+@each_chapter
+def test_only_known_metadata(chapter: str) -> None:
+    for where, cell in cells(chapter):
+        assert set(cell.metadata) <= CELL_METADATA, f"{where}: metadata {sorted(cell.metadata)}; {REFRESH}"
+    assert set(read(chapter).metadata) <= {"kernelspec", "language_info"}, f"{chapter}: metadata of the notebook"
+
+
+@each_chapter
+def test_the_notebook_is_small(chapter: str) -> None:
+    size = Path(NOTEBOOKS / f"{chapter}.ipynb").stat().st_size // 1024
+    assert size <= MOST_KIB, f"{chapter}: {size} KiB, at most {MOST_KIB}"
