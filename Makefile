@@ -28,14 +28,14 @@ help: ## this list
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1 — /'
 
 book: $(READY) ## check the notebooks, run each one again and compare, build the HTML book
-	@$(MAKE) --no-print-directory .build/checked
-	@$(MAKE) --no-print-directory -k -j$(JOBS) $(TESTED)
-	@$(MAKE) --no-print-directory _build/html/.built
+	@$(MAKE) --silent --no-print-directory .build/checked
+	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(TESTED)
+	@$(MAKE) --silent --no-print-directory _build/html/.built
 	@echo "The book: _build/html/index.html"
 
 test: lint ## everything that CI checks: lint, types, the package, the book, the site, the planted faults
 	$(PY) -m pytest tests/package -n $(JOBS) --cov=d2lmini --cov-report=term-missing:skip-covered
-	@$(MAKE) --no-print-directory book
+	@$(MAKE) --silent --no-print-directory book
 	$(PY) -m pytest tests/site
 	$(PY) -m pytest tests/faults -n $(JOBS)
 
@@ -45,7 +45,7 @@ lint: $(READY)
 	$(PY) -m mypy
 
 notebooks: $(READY) ## run again what changed: book/*.md to notebooks/*.ipynb and back; FROM=text or FROM=ipynb settles a conflict
-	@$(MAKE) --no-print-directory -k -j$(JOBS) $(CHAPTERS:%=.build/run/%)
+	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(CHAPTERS:%=.build/run/%)
 
 serve: book ## show the book at http://localhost:8000 (PORT=8001 for another port)
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 $(PORT)
@@ -68,7 +68,8 @@ $(READY): requirements.txt
 	    "Python 3.11 or later is needed; name it: make PYTHON=python3.12")'
 	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
-	@$(PY) -m pip install --quiet --requirement requirements.txt || { echo "installing requirements.txt into $(VENV) failed; the next run starts afresh" >&2; exit 1; }
+	@$(PY) -m pip install --quiet --requirement requirements.txt \
+	    || { echo "installing requirements.txt into $(VENV) failed; the next run starts afresh" >&2; exit 1; }
 	@touch $@
 
 # ---- from text to tested page -----------------------------------------------------------------------------------------
@@ -95,14 +96,15 @@ $(READY): requirements.txt
 # From scratch each time: an incremental Sphinx build can call a broken page whole, and keeps deleted chapters.
 _build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) .build/files $(MACHINERY)
 	@rm -rf _build
-	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q
+	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q > .build/html.log 2>&1 \
+	    || { cat .build/html.log; echo "the pages could not be built: see above" >&2; exit 1; }
 	@touch $@
 
-.build/run/%: book/%.md notebooks/%.ipynb $(PACKAGE) .build/package $(READY) jupytext.toml tools/notebooks.py
+# No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.
+.SECONDEXPANSION:
+$(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \
+    $(PACKAGE) .build/package $(READY) jupytext.toml tools/notebooks.py
 	@mkdir -p $(@D) && touch $@.new
 	@$(PY) -m tools.notebooks $* $(if $(FROM),--from $(FROM))
 	@for side in book/$*.md notebooks/$*.ipynb; do if test $$side -nt $@.new; then touch -r $@.new $$side; fi; done
 	@mv $@.new $@
-
-# A chapter may have only one of its sides as yet.
-book/%.md notebooks/%.ipynb: ;

@@ -1,0 +1,67 @@
+"""The mini-book, built once; each test gets a copy."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.minibook import MACHINERY, MiniBook, chapter
+from tools.notebooks import ROOT, text_of
+
+
+def environment(folder: Path) -> None:
+    """Stand in for .venv: this Python, so that nothing needs to be installed."""
+    (folder / ".venv/bin").mkdir(parents=True)
+    scripts = {
+        "python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
+        "jupyter-book": f"#!{sys.executable}\nfrom jupyter_book.cli.main import main\nmain()\n",
+    }
+    for name, text in scripts.items():
+        script = folder / ".venv/bin" / name
+        script.write_text(text)
+        script.chmod(0o755)
+    (folder / ".venv/.ready").touch()
+
+
+@pytest.fixture(scope="session")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The mini-book, executed and built once."""
+    folder = tmp_path_factory.mktemp("pristine") / "book"
+    folder.mkdir()
+    for name in MACHINERY:
+        source, target = ROOT / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, target)
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/intro\nchapters:\n  - file: notebooks/mini\n  - file: notebooks/second\n"
+    )
+    (folder / "book/intro.md").write_text("# A mini-book\n\n## Where to go\n\nTo [Mini](../notebooks/mini.ipynb).\n")
+    (folder / "notebooks").mkdir()
+    environment(folder)
+    book = MiniBook(folder)
+    for name in ("mini", "second"):
+        book.path(f"book/{name}.md").write_text(text_of(chapter()), "utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    (folder / ".gitignore").write_text((ROOT / ".gitignore").read_text())
+    for target in ("notebooks", "book"):
+        made = book.make(target)
+        assert made.returncode == 0, made.stdout
+    identity = ["-c", "user.name=mini", "-c", "user.email=mini@example.org"]
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    subprocess.run(["git", *identity, "commit", "-qm", "mini"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def book(pristine: Path, tmp_path: Path) -> MiniBook:
+    """A copy of the built mini-book, with its times, so that make sees nothing to do."""
+    folder = tmp_path / "book"
+    shutil.copytree(pristine, folder, symlinks=True)
+    return MiniBook(folder)

@@ -1,0 +1,114 @@
+"""A small book without torch, built by the real Makefile, to plant faults in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from tools.notebooks import text_of
+from tools.repository import repository_url, setup_cell
+
+MACHINERY = [
+    "Makefile",
+    "conftest.py",
+    "pyproject.toml",
+    "jupytext.toml",
+    "requirements.txt",
+    "_config.yml",
+    "book/_ext",
+    "book/_static",
+    "book/_templates",
+    "book/references.bib",
+    "tools",
+    "tests/book",
+]
+FIGURE = """\
+import matplotlib.pyplot as plt
+from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+set_matplotlib_formats("svg", "png", metadata={"Date": None})
+plt.rcParams["svg.hashsalt"] = "mini"
+plt.figure(figsize=(2, 1)).add_subplot().plot([0, 1], [0, 1])
+plt.show()"""
+SOLUTION = "# @title Solution\nprint(6 * 7)\nd2l.check('double', 42)".replace("'", '"')
+
+
+def code(source: str, **metadata: Any) -> Any:
+    return nbformat.v4.new_code_cell(source, metadata=metadata)
+
+
+def markdown(source: str, **metadata: Any) -> Any:
+    return nbformat.v4.new_markdown_cell(source, metadata=metadata)
+
+
+def chapter() -> Any:
+    folded = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": ["solution"]}
+    heading = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
+    return nbformat.v4.new_notebook(
+        metadata={"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
+        cells=[
+            markdown("# Mini\n\nHow small can a chapter be? Go [home](../book/intro.md#where-to-go)."),
+            code(setup_cell(repository_url())),
+            code("class d2l:\n    check = print"),
+            code("print(1 / 7)"),
+            code(FIGURE, mystnb={"image": {"alt": "A straight line that rises from zero to one."}}),
+            markdown("## Exercises\n\nOne."),
+            markdown("### Exercise 1.1 · Twice\n\n*Build.* Double 21."),
+            code('answer = None\nd2l.check("double", answer)'),
+            markdown("#### Solution", **heading),
+            code(SOLUTION, **folded),
+        ],
+    )
+
+
+class MiniBook:
+    """A copy of the book's machinery around one or two tiny chapters."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run make as a user would, whatever make runs these tests."""
+        kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM")}
+        return subprocess.run(
+            ["make", *arguments],
+            cwd=self.folder,
+            env=kept | variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def notebook(self, name: str = "mini") -> Any:
+        return nbformat.read(self.path(f"notebooks/{name}.ipynb"), as_version=4)
+
+    def write(self, notebook: Any, name: str = "mini", *, text: bool = True) -> None:
+        """Store a notebook, and by default its text too, so that both sides agree."""
+        nbformat.write(notebook, self.path(f"notebooks/{name}.ipynb"))
+        if text:
+            self.path(f"book/{name}.md").write_text(text_of(notebook), "utf-8")
+
+    def edit(self, change: Callable[[Any], None], name: str = "mini") -> None:
+        """Change the stored notebook and its text alike."""
+        notebook = self.notebook(name)
+        change(notebook)
+        self.write(notebook, name)
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        text = self.path(name).read_text("utf-8")
+        assert old in text
+        self.path(name).write_text(text.replace(old, new), "utf-8")
+
+    def tested(self) -> set[str]:
+        """The names of the tested notebooks, each with the time of its last test."""
+        return {f"{stamp.name} {stamp.stat().st_mtime_ns}" for stamp in self.path(".build/tested").glob("*[!g]")}

@@ -1,0 +1,123 @@
+"""The built pages as files: nothing is missing, nothing points nowhere, nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from book._ext.book_site import DARK
+from tests.package.test_plot import contrast
+from tools.notebooks import NOTEBOOKS, ROOT, TEXTS, is_chapter
+
+SITE = ROOT / "_build/html"
+PAGES = sorted(
+    [f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is_chapter(path)]
+    + [f"notebooks/{path.stem}.html" for path in NOTEBOOKS.glob("*.ipynb")]
+)
+CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+STYLE = (ROOT / "d2lmini/style.mplstyle").read_text("utf-8")
+
+
+def soup(page: str) -> BeautifulSoup:
+    return BeautifulSoup((SITE / page).read_text("utf-8"), "html.parser")
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_each_source_has_its_page_and_there_is_no_other() -> None:
+    built = {str(path.relative_to(SITE)) for folder in ("book", "notebooks") for path in (SITE / folder).glob("*.html")}
+    assert built == set(PAGES)
+    assert "book/intro.html" in (SITE / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_link_image_or_script_points_nowhere_or_elsewhere(page: str) -> None:
+    for tag in soup(page).find_all(["a", "img", "script", "link", "source"]):
+        for attribute in ("href", "src"):
+            target = urlsplit(tag.get(attribute, ""))
+            if target.scheme in ("http", "https"):
+                assert tag.name == "a", f"{page} loads {tag}"
+            elif target.scheme == "" and (target.path or target.fragment):
+                path = (SITE / page).parent / unquote(target.path) if target.path else SITE / page
+                assert path.exists(), f"{page} points to {path}, which does not exist"
+                if target.fragment and path.suffix == ".html":
+                    anchors = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+                    assert anchors.find(id=unquote(target.fragment)), f"{page}: no #{target.fragment} in {path.name}"
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_page_shows_what_the_notebook_holds(page: str) -> None:
+    parsed = soup(page)
+    article = squeezed(parsed.find("article").get_text())
+    notebook = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)
+    figures = 0
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert squeezed(cell.source) in article
+            for output in cell.outputs:
+                assert squeezed(output.get("text", "")) in article
+                figures += any(mime.startswith("image/") for mime in output.get("data", {}))
+    shown = parsed.select(".cell_output img")
+    assert len(shown) == figures
+    assert all(image["src"].endswith(".svg") and len(image["alt"].split()) >= 5 for image in shown)
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_each_solution_is_folded_and_named(page: str) -> None:
+    parsed = soup(page)
+    exercises = [h.get_text() for h in parsed.find_all("h3") if h.get_text().startswith("Exercise")]
+    solutions = parsed.select("details.solution")
+    assert len(exercises) == len(solutions) >= 5
+    for exercise, solution in zip(exercises, solutions, strict=True):
+        number = re.match(r"Exercise [\d.]+", exercise)
+        assert number and solution.summary.get_text() == f"Show the solution of {number[0]}"
+        assert solution.select(".cell") and "✓" in solution.get_text()
+    assert len(parsed.find_all(string=re.compile("# @title Solution"))) == len(solutions)
+    outside = [s for s in parsed.find_all(string=re.compile("@title Solution")) if not s.find_parent("details")]
+    assert not outside
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_markup_leaks_into_a_page(page: str) -> None:
+    article = soup(page).find("article")
+    for code in article.find_all(["pre", "code"]):
+        code.decompose()
+    assert not re.search(r"\{[a-z]+\}`|:::|^\s*```|\]\(|<details|\$\$", article.get_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_button_leads_to_a_repository_that_is_not_set(page: str) -> None:
+    config = (ROOT / "_config.yml").read_text("utf-8")
+    html = (SITE / page).read_text("utf-8")
+    if "/OWNER/" in config:
+        assert "OWNER" not in BeautifulSoup(html, "html.parser").find("main").decode_contents().replace("/OWNER/", "")
+        assert not re.search(r'href="[^"]*OWNER', html)
+    elif page in CHAPTERS:
+        assert "colab.research.google.com" in html
+
+
+def test_each_colour_of_a_figure_has_its_partner_for_dark_pages() -> None:
+    colours = {f"#{colour}" for colour in re.findall(r"\b[0-9a-f]{6}\b", STYLE)}
+    assert colours == set(DARK)
+
+
+def test_colours_of_figures_can_be_read_in_the_dark() -> None:
+    ground = DARK["#ffffff"]
+    for light in [*re.findall(r'"([0-9a-f]{6})"', STYLE), "1f2328", "59636e"]:
+        assert contrast(DARK[f"#{light}"], ground) >= 4.5
+        assert contrast(light, "ffffff") >= 4.5
+
+
+@pytest.mark.parametrize("figure", sorted((SITE / "_images").glob("*.svg")), ids=lambda path: path.name)
+def test_each_figure_brings_its_colours_for_dark_pages(figure: Path) -> None:
+    text = figure.read_text("utf-8")
+    assert text.count("prefers-color-scheme: dark") == 1
+    assert 'style="fill: #ffffff"' in text or "fill: #ffffff" in text  # an opaque ground
+    assert "fill: #000000" not in text.partition("</style>")[2]
