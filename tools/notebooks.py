@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS, NOTEBOOKS, AGREED = ROOT / "book", ROOT / "notebooks", ROOT / ".build" / "agreed"
+COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "jp-MarkdownHeadingCollapsed"}
 
 
@@ -84,7 +85,9 @@ def with_ids(notebook: NotebookNode, stored: NotebookNode) -> NotebookNode:
 
 def execute(notebook: NotebookNode) -> NotebookNode:
     """Run all cells and leave only what is the same on every machine."""
-    ExecutePreprocessor(timeout=600, record_timing=False).preprocess(notebook, {"metadata": {"path": str(NOTEBOOKS)}})
+    quiet = ["--log-level=ERROR"]  # the kernel's own remarks are not the chapter's
+    executor = ExecutePreprocessor(timeout=600, record_timing=False, extra_arguments=quiet)
+    executor.preprocess(notebook, {"metadata": {"path": str(NOTEBOOKS)}})
     CoalesceStreamsPreprocessor().preprocess(notebook, {})
     ClearMetadataPreprocessor(
         preserve_cell_metadata_mask=CELL_METADATA,
@@ -93,6 +96,14 @@ def execute(notebook: NotebookNode) -> NotebookNode:
     for cell in notebook.cells:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in CELL_METADATA}
     return notebook
+
+
+def cover(notebook: NotebookNode) -> str | None:
+    """The figure of the cell tagged ``cover``, as SVG: the picture of the title page and of README."""
+    for cell in notebook.cells:
+        if "cover" in cell.metadata.get("tags", []):
+            return next(out.data["image/svg+xml"] for out in cell.outputs if "image/svg+xml" in out.get("data", {}))
+    return None
 
 
 def run(chapter: str, wanted: str | None) -> None:
@@ -122,6 +133,8 @@ def run(chapter: str, wanted: str | None) -> None:
     for path, content in ((text_path, text), (notebook_path, nbformat.writes(notebook) + "\n")):
         if before[path] != content.encode():
             path.write_text(content, "utf-8")
+    if picture := cover(notebook):
+        COVER.write_text(picture, "utf-8")
     AGREED.mkdir(parents=True, exist_ok=True)
     (AGREED / f"{chapter}.md").write_text(text, "utf-8")
     print(f"notebooks/{chapter}.ipynb is up to date")

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import yaml
 
-from tools.notebooks import CELL_METADATA, NOTEBOOKS, ROOT, TEXTS, is_chapter, text_of
+from tools.notebooks import CELL_METADATA, COVER, NOTEBOOKS, ROOT, TEXTS, cover, is_chapter, text_of
 from tools.repository import repository_url, setup_cell
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
@@ -147,6 +147,12 @@ def test_each_figure_has_alt_text_and_its_own_cell(chapter: str) -> None:
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
             assert len(alt.split()) >= 5, f"{where}: a figure without alt text (mystnb: image: alt in its metadata)"
             assert {"image/svg+xml", "image/png"} <= set(images(cell)[0].data), f"{where}: not stored as SVG and PNG"
+
+
+def test_the_cover_is_the_figure_of_a_chapter() -> None:
+    pictures = [picture for chapter in CHAPTERS if (picture := cover(read(chapter)))]
+    stored = [COVER.read_text("utf-8")] if COVER.exists() else []
+    assert pictures == stored, f"{COVER.name} is not the figure of the one cell tagged cover; {REFRESH}"
 
 
 @each_chapter

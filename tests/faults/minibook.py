@@ -21,7 +21,7 @@ MACHINERY = [
     "requirements.txt",
     "_config.yml",
     "book/_ext",
-    "book/_static",
+    "book/_static/book.css",
     "book/_templates",
     "book/references.bib",
     "tools",

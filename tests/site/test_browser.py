@@ -41,10 +41,8 @@ def view(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     window.on("pageerror", lambda error: window.complaints.append(f"script error: {error}"))
     window.on("requestfailed", lambda request: window.complaints.append(f"not loaded: {request.url}"))
     window.on("console", lambda m: window.complaints.append(m.text) if m.type in ("error", "warning") else None)
-    window.on(
-        "request",
-        lambda r: None if r.url.startswith(("file:", "data:")) else window.complaints.append(f"asked {r.url}"),
-    )
+    at_home = ("file:", "data:")
+    window.on("request", lambda r: None if r.url.startswith(at_home) else window.complaints.append(f"asked {r.url}"))
     window.theme = theme
     yield window
     context.close()
