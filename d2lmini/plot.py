@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.ticker import NullLocator
 from torch import Tensor
 
 __all__ = ["plot", "show_heatmaps", "use_svg_display"]
@@ -64,7 +65,7 @@ def plot(
         legend: one name a line, or none.
         xlim: limits of the x-axis.
         ylim: limits of the y-axis.
-        xscale: ``"linear"`` or ``"log"``, as in matplotlib.
+        xscale: ``"linear"`` or ``"log"``, as in matplotlib. A logarithmic axis with few points is marked at these.
         yscale: the same for the y-axis.
         fmts: matplotlib formats, one a line; by default the cycle of colours and dashes of the style.
         figsize: width and height of a new figure in inches.
@@ -93,6 +94,10 @@ def plot(
             line.set_marker("o")
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
     axes.set(**{name: limits for name, limits in (("xlim", xlim), ("ylim", ylim)) if limits is not None})
+    points = _rounded(abscissae[0], xscale)
+    if xscale == "log" and len(points) <= _FEW_POINTS:
+        axes.set_xticks(points, [f"{point:g}" for point in points])
+        axes.xaxis.set_minor_locator(NullLocator())
     if legend:
         axes.legend(legend)
 

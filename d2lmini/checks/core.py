@@ -25,7 +25,7 @@ class WrongAnswer(Exception):
 
     def __init__(self, claim: str, hint: str, *, given: str = "", expected: Any = None, got: Any = None) -> None:
         super().__init__(claim)
-        lines = [claim]
+        lines = [f"this does not hold yet: {claim}"]
         lines += [f"for      {given}"] if given else []
         lines += [f"expected {_short(expected)}"] if expected is not None else []
         lines += [f"got      {_short(got)}"] if got is not None else []
@@ -72,15 +72,33 @@ def check(name: str, answer: Any) -> None:
     try:
         with torch.random.fork_rng(devices=[]):
             verified = _CHECKERS[name](answer)
-    except NotImplementedError:
-        print(f"{name}: not attempted yet")
+    except NotImplementedError as error:
+        if error.args:  # PyTorch's own, for an operation that it does not have
+            _report_error(name, error)
+        else:
+            print(f"{name}: not attempted yet")
     except WrongAnswer as wrong:
         print(f"✗ {name}: {wrong.report}")
     except (Exception, SystemExit) as error:
-        print(f"✗ {name}: your answer stopped with an error\n  {type(error).__name__}: {error}")
-        print("  hint: run it yourself on a small input and look at the shapes")
+        _report_error(name, error)
     else:
         print(f"✓ {name}: {verified}")
+
+
+def _report_error(name: str, error: BaseException) -> None:
+    print(f"✗ {name}: your answer stopped with an error\n  {type(error).__name__}: {error}")
+    print("  hint: run it yourself on a small input and look at the shapes")
+
+
+def expect_function(answer: Any) -> None:
+    """Check that the answer can be called.
+
+    Raises:
+        WrongAnswer: if not.
+    """
+    if not callable(answer):
+        hint = "pass the function itself, without parentheses after its name"
+        raise WrongAnswer("the answer is a function", hint, got=type(answer).__name__)
 
 
 def numbers(answer: Any, count: int) -> list[float]:
@@ -89,7 +107,7 @@ def numbers(answer: Any, count: int) -> list[float]:
     Raises:
         WrongAnswer: if there are more, fewer, or something else.
     """
-    entries = answer.tolist() if isinstance(answer, Tensor) else answer
+    entries = answer.tolist() if hasattr(answer, "tolist") else answer  # tensors and arrays
     entries = list(entries) if isinstance(entries, Sequence) and not isinstance(entries, str) else [entries]
     try:
         found = [float(entry) for entry in entries]
@@ -147,9 +165,9 @@ def _near(a: Tensor, b: Tensor, tolerance: float) -> bool:
 
 
 def _short(value: Any) -> str:
-    """One line: numbers with four decimals at most."""
+    """One line: numbers with six digits at most."""
     if isinstance(value, Tensor):
         value = value.detach().double().cpu().tolist()
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_short(entry) for entry in value) + "]"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -59,6 +60,17 @@ def softmax(
     return masked
 
 
+def empty_rows_in_place(X: Tensor, valid_lens: Tensor) -> Tensor:
+    weights = softmax(empty=False)(X.masked_fill((valid_lens == 0)[:, None, None], 0), valid_lens.clamp(min=1))
+    weights[valid_lens == 0] = 0
+    return weights
+
+
+def additive_mask(X: Tensor, valid_lens: Tensor) -> Tensor:
+    shown = torch.arange(X.shape[-1]) < valid_lens[:, None, None]
+    return F.softmax(X + torch.where(shown, 0.0, -math.inf), -1).nan_to_num()
+
+
 def saturation(
     statistic: Callable[[Tensor], Tensor] = lambda weights: weights.amax(-1).median(),
     *,
@@ -85,11 +97,20 @@ def raises(error: BaseException) -> Callable[..., Any]:
 QUERY, KEYS = torch.tensor([1.0, 0]), torch.tensor([[1.0, 0], [0, 1]])
 
 RIGHT = {
-    "predict-mixture": [(10, 12, 7), [10.0, 12.0, 7.0], torch.tensor([10.0, 12, 7])],
+    "predict-mixture": [(10, 12, 7), [10.0, 12.0, 7.0], torch.tensor([10.0, 12, 7]), np.array([10, 12, 7])],
     "masked-pooling": [pooling(), lambda *a: F.scaled_dot_product_attention(*(x[None] for x in a[:3]), a[3])[0]],
     "debug-masked-softmax": [softmax(), d2l.masked_softmax],
-    "measure-saturation": [saturation(), lambda d, scale: torch.tensor(saturation()(d, scale))],
-    "direction-only": [(QUERY, 9 * QUERY, KEYS), [9 * QUERY.double(), QUERY.double(), KEYS.double()]],
+    "measure-saturation": [
+        saturation(),
+        lambda d, scale: torch.tensor(saturation()(d, scale)),
+        lambda d, scale: np.float32(saturation()(d, scale)),
+    ],
+    "direction-only": [
+        (QUERY, 9 * QUERY, KEYS),
+        [9 * QUERY.double(), QUERY.double(), KEYS.double()],
+        (1e-30 * QUERY, 9 * QUERY, KEYS),
+        ([1.0, 0], np.array([9, 0]), [[1, 0], [0, 1]]),
+    ],
 }
 
 WRONG = [
@@ -116,7 +137,11 @@ WRONG = [
     ("masked-pooling", pooling(scale=lambda queries: 1), "the scores are not scaled"),
     ("masked-pooling", pooling(scale=lambda queries: queries.shape[1] ** -0.5), "the scale divides"),
     ("masked-pooling", pooling_without_softmax, "where is the softmax?"),
-    ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(m, -math.inf)), "True means may attend"),
+    (
+        "masked-pooling",
+        pooling(mask_scores=lambda s, m: s.masked_fill(m, -math.inf)),
+        "your mask the wrong way round",
+    ),
     (
         "masked-pooling",
         pooling(mask_scores=lambda s, m: s, mask_weights=lambda w, m: w * ~m),
@@ -134,6 +159,11 @@ WRONG = [
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).squeeze(), "shape of each step"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).tolist(), "return a tensor"),
     ("masked-pooling", pooling_in_place, "an operation that ends in _ works in place"),
+    ("masked-pooling", pooling(mask_scores=lambda s, m: s + ~m * -math.inf), "Or do you multiply 0 by infinity?"),
+    ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(~m, -15)), "is not below every other score"),
+    ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(~m, -1e4)), "is not below every other score"),
+    ("masked-pooling", pooling(scale=lambda queries: 2), "stand for a size of the first example"),
+    ("masked-pooling", pooling()(QUERY[None], KEYS, KEYS, torch.ones(1, 2).bool()), "pass the function itself"),
     ("debug-masked-softmax", lambda X, lens: X.softmax(-1), "keep what worked"),
     ("debug-masked-softmax", softmax(fill=-1e6, in_place=True, empty=False), "writes into the caller's scores"),
     ("debug-masked-softmax", softmax(fill=-1e6, empty=False), "your fill value now is the largest score"),
@@ -141,21 +171,30 @@ WRONG = [
     ("debug-masked-softmax", softmax(fill=-1e30, empty=False), "yet its weights add up to 1"),
     ("debug-masked-softmax", softmax(fill=-1e30), "does not fit into float16"),
     ("debug-masked-softmax", lambda X, lens: softmax()(X, lens) * (X.dtype != torch.half), "does not fit into float16"),
+    ("debug-masked-softmax", lambda X, lens: softmax()(X.float(), lens), "cast them back"),
+    ("debug-masked-softmax", additive_mask, "replacing NaN afterwards"),
+    ("debug-masked-softmax", empty_rows_in_place, "do not write into what the softmax returned"),
+    ("debug-masked-softmax", lambda X, lens: softmax()(X.detach(), lens), "gradient"),
     ("measure-saturation", saturation(lambda w: w.amax(-1).mean()), "take the median"),
     ("measure-saturation", saturation(rescale=lambda scale: 1), "the scale is not used"),
     ("measure-saturation", saturation(rescale=lambda scale: 1 / scale), "you divide"),
     ("measure-saturation", saturation(dim=0), "one query's weights add up to 1 over its keys"),
     ("measure-saturation", saturation(lambda w: w.median()), "take each query's largest first"),
-    ("measure-saturation", saturation(lambda w: w.amin(-1).median() + 0.5), "one softmax over 64 keys for each query"),
-    ("measure-saturation", lambda d, scale: math.nan, "one softmax over 64 keys for each query"),
-    ("measure-saturation", lambda d, scale: torch.rand(3), "take the median over the queries"),
+    ("measure-saturation", saturation(lambda w: w.amin(-1).median() + 0.5), "each query has one softmax, over 64 keys"),
+    ("measure-saturation", lambda d, scale: math.nan, "each query has one softmax, over 64 keys"),
+    ("measure-saturation", saturation(rescale=lambda scale: 0.1), "print the shapes"),
+    ("measure-saturation", lambda d, scale: saturation(rescale=lambda _: d**-0.5)(d, 1), "you always divide by √d"),
+    ("measure-saturation", lambda d, scale: torch.rand(3), "median() returns one number"),
+    ("measure-saturation", lambda d, scale: torch.rand(3, 2).median(dim=0), "median() returns one number"),
+    ("measure-saturation", 0.5, "pass the function itself"),
     ("direction-only", (QUERY, -QUERY, KEYS), "the opposite direction is another one"),
     ("direction-only", (QUERY, QUERY + 1, KEYS), "multiply one query by a number"),
-    ("direction-only", (QUERY, 9 * QUERY, KEYS[:1].expand(2, 2)), "with equal scores the norm changes nothing"),
-    ("direction-only", (QUERY, QUERY, KEYS), "your queries of equal length"),
+    ("direction-only", (QUERY, 9 * QUERY, KEYS[:1].expand(2, 2)), "are all scores equal"),
+    ("direction-only", (QUERY, QUERY, KEYS), "or both queries equally long?"),
     ("direction-only", (QUERY, 0 * QUERY, KEYS), "the zero vector has none"),
-    ("direction-only", (QUERY, math.inf * QUERY, KEYS), "the zero vector has none"),
+    ("direction-only", (QUERY, math.inf * QUERY, KEYS), "with infinite scores"),
     ("direction-only", (QUERY, 9 * QUERY, KEYS[0]), "two queries and a few keys, all of one width"),
+    ("direction-only", (QUERY, 1.5 * QUERY, KEYS), "make the difference larger"),
     ("direction-only", (QUERY, 9 * QUERY), "look at the starter's form"),
     ("direction-only", "no", "look at the starter's form"),
 ]
@@ -182,7 +221,8 @@ def test_every_exercise_is_covered() -> None:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_no_answer_raises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for answer in (0, "text", [], object(), lambda *a: None, raises(ValueError("oops")), raises(SystemExit(3))):
+    errors = [raises(error) for error in (ValueError("oops"), SystemExit(3), NotImplementedError("softmax for bool"))]
+    for answer in (0, "text", [], object(), lambda *a: None, *errors):
         d2l.check(name, answer)
         assert capsys.readouterr().out.startswith(f"✗ {name}: ")
 

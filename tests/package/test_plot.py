@@ -64,6 +64,14 @@ def test_plot_labels_scales_and_limits() -> None:
     assert plt.gcf().get_size_inches().tolist() == [3, 2]
 
 
+def test_a_logarithmic_axis_is_marked_at_what_was_measured() -> None:
+    d2l.plot([1, 4, 16], [1, 2, 3], xscale="log")
+    assert [tick.get_text() for tick in plt.gca().get_xticklabels()] == ["1", "4", "16"]
+    assert plt.gca().lines[0].get_marker() == "o"
+    d2l.plot(range(1, 100), range(1, 100), xscale="log")
+    assert len(plt.gca().get_xticks()) < 20 and plt.gca().lines[0].get_marker() == "None"
+
+
 def test_plot_into_given_axes() -> None:
     axes = plt.figure().add_subplot()
     d2l.plot([1, 2], [3, 4], axes=axes)
