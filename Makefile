@@ -20,7 +20,7 @@ TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/* book/_static/* book/
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py
 
-.PHONY: help book test notebooks serve student repository lint clean FORCE
+.PHONY: help book test notebooks serve zip student repository lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -50,6 +50,11 @@ notebooks: $(READY) ## run again what changed: book/*.md to notebooks/*.ipynb an
 serve: book ## show the book at http://localhost:8000 (PORT=8001 for another port)
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 $(PORT)
 
+zip: book ## the book as one file to hand around: attention-measured.zip; unpack it and open index.html
+	@rm -f attention-measured.zip
+	@cd _build/html && $(abspath $(PY)) -m zipfile -c ../../attention-measured.zip $$(ls)
+	@echo "attention-measured.zip"
+
 student: $(READY) ## the notebooks without solutions, in student/
 	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
 	    --TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=solution
@@ -58,7 +63,7 @@ repository: $(READY) ## name the repository that the pages and the setup cells p
 	$(PY) -m tools.repository "$(URL)"
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build student
+	rm -rf _build .build student attention-measured.zip
 
 # ---- the environment --------------------------------------------------------------------------------------------------
 
@@ -89,7 +94,7 @@ $(READY): requirements.txt
 # The stamp gets the time at which the run began: an edit made meanwhile still counts.
 .build/tested/%: notebooks/%.ipynb $(PACKAGE) .build/package $(MACHINERY)
 	@mkdir -p $(@D) && touch $@.new
-	@$(PY) -m pytest -q --no-header --nbval --nbval-current-env --durations=0 $< > $@.log 2>&1 \
+	@$(PY) -m pytest -q --no-header --nbval --nbval-current-env --junitxml=$@.xml $< > $@.log 2>&1 \
 	    && echo "$<: $$(tail -n 1 $@.log)" || { cat $@.log; echo "$< FAILED: see above" >&2; exit 1; }
 	@mv $@.new $@
 

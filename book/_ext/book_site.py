@@ -1,16 +1,22 @@
-"""What Jupyter Book and its theme do not do by themselves: folding, math offline, figures in the dark."""
+"""What Jupyter Book and its theme do not do by themselves: folding, math offline, figures in the dark, a report."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
+import json
+import platform
 import re
 import shutil
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
 
 # The colours of d2lmini/style.mplstyle and what they become on a dark page.
 DARK = {
@@ -32,10 +38,12 @@ MENDED = {
 
 
 def adjust_theme(app: Sphinx, config: Config) -> None:
-    """One search box; no button that leads to a repository that is not set yet."""
+    """One search box; no button that leads to a repository that is not set yet; where a lost reader's page lives."""
     options = config.html_theme_options
     options.setdefault("navbar_persistent", [])
-    if "/OWNER/" in options.get("repository_url", ""):
+    url = options.get("repository_url", "")
+    config["notfound_urls_prefix"] = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/
+    if "/OWNER/" in url:
         for name in ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button"):
             options[name] = False
         options["launch_buttons"] = {}
@@ -68,13 +76,40 @@ def plain_display_math(app: Sphinx, doctree: nodes.document) -> None:
         block["nowrap"] = True
 
 
-def mend_body(
+def finish_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Replace labels that mislead a screen reader."""
+    """Replace labels that mislead a screen reader; describe the page by its first paragraph."""
     for old, new in MENDED.items():
         if "body" in context:
             context["body"] = context["body"].replace(old, new)
+    first = doctree.next_node(nodes.paragraph) if doctree else None
+    text = first.astext() if first else f"{context.get('title', pagename)}: a page of the book {app.config.project}."
+    description = f'<meta name="description" content={quoteattr(" ".join(text.split()))} />'
+    context["metatags"] = context.get("metatags", "") + description
+
+
+class BuildReport(SphinxDirective):
+    """Two tables for the page about this build: the notebooks as they were tested, and the versions that did it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read what `make book` left in .build/tested, and the pinned packages."""
+        root = Path(self.env.srcdir)
+        text = ["| notebook | compared cells | seconds |", "|---|---|---|"]
+        for path in sorted((root / "notebooks").glob("*.ipynb")):
+            cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell.get("outputs")]
+            compared = sum("NBVAL_IGNORE_OUTPUT" not in "".join(cell["source"]) for cell in cells)
+            log = root / ".build/tested" / f"{path.stem}.xml"
+            seconds = "not tested by make"
+            if log.exists():
+                suite = ElementTree.parse(log).getroot().find("testsuite")
+                seconds = f"{float(suite.attrib['time']):.1f}" if suite is not None else seconds
+            text.append(f"| [](../notebooks/{path.name}) | {compared} | {seconds} |")
+        text += ["", "| package | version |", "|---|---|", f"| Python | {platform.python_version()} |"]
+        pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
+        for name in re.findall(r"^([\w-]+)==", pinned, re.MULTILINE):
+            text.append(f"| {name} | {importlib.metadata.version(name)} |")
+        return self.parse_text_to_nodes("\n".join(text))
 
 
 def place_mathjax(app: Sphinx) -> None:
@@ -90,10 +125,12 @@ def place_mathjax(app: Sphinx) -> None:
     shutil.copy(source / "tex-chtml.js", target)
 
 
-def theme_figures(app: Sphinx, error: Exception | None) -> None:
-    """Give each figure its colours for dark pages, in a style sheet of its own."""
-    if error:
+def finish_site(app: Sphinx, error: Exception | None) -> None:
+    """Give each figure its colours for dark pages, in a style sheet of its own; drop files that no page uses."""
+    if error or app.builder.format != "html":
         return
+    for unused in [*Path(app.outdir).rglob("*.map"), *Path(app.outdir).rglob("sphinx-thebe.*")]:
+        unused.unlink()
     rules = "".join(
         f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
         for light, dark in DARK.items()
@@ -112,6 +149,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", place_mathjax)
     app.connect("doctree-read", plain_display_math)
     app.connect("doctree-read", fold_solutions)
-    app.connect("html-page-context", mend_body)
-    app.connect("build-finished", theme_figures)
+    app.connect("html-page-context", finish_page)
+    app.connect("build-finished", finish_site)
+    app.add_directive("build-report", BuildReport)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

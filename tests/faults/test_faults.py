@@ -419,6 +419,7 @@ def test_student_edition_has_starters_and_no_solutions(book: MiniBook) -> None:
 def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
     lines = book.make("help").stdout.splitlines()
     assert [line.split(" — ")[0] for line in lines] == [
-        f"make {target}" for target in ("help", "book", "test", "notebooks", "serve", "student", "repository", "clean")
+        f"make {target}"
+        for target in ("help", "book", "test", "notebooks", "serve", "zip", "student", "repository", "clean")
     ]
     assert book.make().stdout.splitlines() == lines
