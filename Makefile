@@ -20,7 +20,7 @@ TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/* book/_static/* book/
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py
 
-.PHONY: help book test notebooks serve zip student repository lint clean FORCE
+.PHONY: help book test notebooks serve zip student repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -61,6 +61,9 @@ student: $(READY) ## the notebooks without solutions, in student/
 
 repository: $(READY) ## name the repository that the pages and the setup cells point to: URL=https://github.com/me/my-fork
 	$(PY) -m tools.repository "$(URL)"
+
+links: $(READY) ## ask every link to another site whether it still leads somewhere (needs the network)
+	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
 	rm -rf _build .build student attention-measured.zip

@@ -420,6 +420,6 @@ def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
     lines = book.make("help").stdout.splitlines()
     assert [line.split(" — ")[0] for line in lines] == [
         f"make {target}"
-        for target in ("help", "book", "test", "notebooks", "serve", "zip", "student", "repository", "clean")
+        for target in ["help", "book", "test", "notebooks", "serve", "zip", "student", "repository", "links", "clean"]
     ]
     assert book.make().stdout.splitlines() == lines

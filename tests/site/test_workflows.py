@@ -1,0 +1,88 @@
+"""The GitHub workflows: valid, pinned, with few permissions, and clear on a fork that was not renamed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tools.notebooks import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text("utf-8"))
+
+
+def steps(workflow: Any) -> list[Any]:
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+@each_workflow
+def test_it_fits_the_schema(path: Path) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_schema_is_asked(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.yml"
+    broken.write_text(WORKFLOWS[0].read_text("utf-8").replace("runs-on", "runs-at"), "utf-8")
+    with pytest.raises(AssertionError, match="runs-on"):
+        test_it_fits_the_schema(broken)
+
+
+@each_workflow
+def test_actions_are_pinned_by_commit(path: Path) -> None:
+    for line in path.read_text("utf-8").splitlines():
+        if "uses:" in line:
+            assert re.search(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
+
+
+@each_workflow
+def test_permissions_are_few(path: Path) -> None:
+    workflow = read(path)
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        more = {"pages": "write", "id-token": "write"} if name == "publish" else None
+        assert job.get("permissions") == more, name
+    for step in steps(workflow):
+        if "checkout" in step.get("uses", ""):
+            assert step["with"]["persist-credentials"] is False
+
+
+@each_workflow
+def test_it_runs_targets_that_exist(path: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    called = [step["run"].split()[1] for step in steps(read(path)) if step.get("run", "").startswith("make ")]
+    assert called and set(called) <= set(targets)
+
+
+def test_the_pythons_are_those_of_the_package() -> None:
+    matrix = read(ROOT / ".github/workflows/book.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert matrix == ["3.11", "3.12", "3.13"]
+    assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("repository", "code"), [("me/my-fork", 0), ("you/my-fork", 1), ("me/my-fork-2", 1)])
+def test_a_fork_that_was_not_renamed_fails_and_says_what_to_run(tmp_path: Path, repository: str, code: int) -> None:
+    config = (ROOT / "_config.yml").read_text("utf-8")
+    (tmp_path / "_config.yml").write_text(re.sub("  url: .*", "  url: https://github.com/me/my-fork", config), "utf-8")
+    step = next(
+        step for step in steps(read(ROOT / ".github/workflows/book.yml")) if "names itself" in step.get("name", "")
+    )
+    env = {**os.environ, "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": repository}
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    if code:
+        assert f"make repository URL=https://github.com/{repository}" in done.stdout
