@@ -2,21 +2,24 @@
 # Written for GNU make 3.81 and later (the one that macOS ships).
 
 PYTHON ?= python3
-VENV ?= .venv
+VENV := .venv
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PORT ?= 8000
 
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+CHOSEN := $(if $(findstring command,$(origin FROM)),$(FROM))
 
 # One thread a kernel: JOBS kernels run side by side, and sums come out in the same order on every machine.
 export OMP_NUM_THREADS = 1
+# This copy of the package, even where .venv was made for another copy of the book.
+export PYTHONPATH := $(CURDIR)
 
 CHAPTERS := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 TESTED := $(NOTEBOOKS:notebooks/%.ipynb=.build/tested/%)
 PACKAGE := $(sort $(wildcard d2lmini/*.py d2lmini/*/*.py d2lmini/*.mplstyle))
-TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/* book/_static/* book/_templates/*))
+TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/*.py book/_static/* book/_templates/*))
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py
 
@@ -29,6 +32,7 @@ help: ## this list
 
 book: $(READY) ## check the notebooks, run each one again and compare, build the HTML book
 	@$(MAKE) --silent --no-print-directory .build/checked
+	@test -n "$(TESTED)" || { echo "there is no notebook in notebooks/" >&2; exit 1; }
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(TESTED)
 	@$(MAKE) --silent --no-print-directory _build/html/.built
 	@echo "The book: _build/html/index.html"
@@ -44,7 +48,8 @@ lint: $(READY)
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-notebooks: $(READY) ## run again what changed: book/*.md to notebooks/*.ipynb and back; FROM=text or FROM=ipynb settles a conflict
+notebooks: $(READY) ## run again what changed: book/*.md to notebooks/*.ipynb and back; CHAPTERS=x FROM=text (or ipynb) settles a conflict
+	$(if $(CHOSEN),$(if $(findstring command,$(origin CHAPTERS)),,$(error FROM needs a chapter: CHAPTERS=... FROM=...)))
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(CHAPTERS:%=.build/run/%)
 
 serve: book ## show the book at http://localhost:8000 (PORT=8001 for another port)
@@ -52,7 +57,7 @@ serve: book ## show the book at http://localhost:8000 (PORT=8001 for another por
 
 zip: book ## the book as one file to hand around: attention-measured.zip; unpack it and open index.html
 	@rm -f attention-measured.zip
-	@cd _build/html && $(abspath $(PY)) -m zipfile -c ../../attention-measured.zip $$(ls)
+	@cd _build/html && ../../$(PY) -m zipfile -c ../../attention-measured.zip $$(ls)
 	@echo "attention-measured.zip"
 
 student: $(READY) ## the notebooks without solutions, in student/
@@ -66,19 +71,22 @@ links: $(READY) ## ask every link to another site whether it still leads somewhe
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build student attention-measured.zip
+	rm -rf _build .build/tested .build/log .build/checked student attention-measured.zip
 
 # ---- the environment --------------------------------------------------------------------------------------------------
 
-# Without the stamp the environment is new, or an install broke off half-way: begin from nothing.
+# While .half-made is there an install broke off half-way: begin from nothing. An environment that somebody else made is
+# only added to.
 $(READY): requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
 	    "Python 3.11 or later is needed; name it: make PYTHON=python3.12")'
-	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
-	@rm -f $@
+	@if test -f $(VENV)/.half-made; then rm -rf $(VENV); fi
+	@test -e $(VENV) || { mkdir -p $(VENV) && touch $(VENV)/.half-made && $(PYTHON) -m venv $(VENV); }
+	@$(PY) -c '' || { echo "$(PY) does not run: delete $(VENV), the next run makes it anew" >&2; exit 1; }
+	@rm -f $@ && touch $@.new
 	@$(PY) -m pip install --quiet --requirement requirements.txt \
-	    || { echo "installing requirements.txt into $(VENV) failed; the next run starts afresh" >&2; exit 1; }
-	@touch $@
+	    || { echo "installing requirements.txt into $(VENV) failed; the next run tries again" >&2; exit 1; }
+	@rm -f $(VENV)/.half-made && mv $@.new $@
 
 # ---- from text to tested page -----------------------------------------------------------------------------------------
 
@@ -89,30 +97,30 @@ $(READY): requirements.txt
 .build/package: FORCE
 	@mkdir -p .build && printf '%s\n' $(PACKAGE) | cmp -s - $@ || printf '%s\n' $(PACKAGE) > $@
 
-.build/checked: $(NOTEBOOKS) $(TEXTS) $(SETTINGS) .build/files $(wildcard tests/book/* tools/*.py) jupytext.toml $(MACHINERY)
+.build/checked: $(NOTEBOOKS) $(TEXTS) $(SETTINGS) .build/files $(wildcard tests/book/*.py tools/*.py) jupytext.toml $(MACHINERY)
 	@touch $@.new
 	@$(PY) -m pytest -q --no-header --tb=line tests/book
 	@mv $@.new $@
 
 # The stamp gets the time at which the run began: an edit made meanwhile still counts.
 .build/tested/%: notebooks/%.ipynb $(PACKAGE) .build/package $(MACHINERY)
-	@mkdir -p $(@D) && touch $@.new
-	@$(PY) -m pytest -q --no-header --nbval --nbval-current-env --junitxml=$@.xml $< > $@.log 2>&1 \
-	    && echo "$<: $$(tail -n 1 $@.log)" || { cat $@.log; echo "$< FAILED: see above" >&2; exit 1; }
+	@mkdir -p $(@D) .build/log && touch $@.new
+	@$(PY) -m pytest -q --no-header --nbval --nbval-current-env --junitxml=.build/log/$*.xml $< > .build/log/$*.txt 2>&1 \
+	    && echo "$<: $$(tail -n 1 .build/log/$*.txt)" \
+	    || { cat .build/log/$*.txt; echo "$< FAILED: see above" >&2; exit 1; }
 	@mv $@.new $@
 
 # From scratch each time: an incremental Sphinx build can call a broken page whole, and keeps deleted chapters.
 _build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) .build/files $(MACHINERY)
-	@rm -rf _build
+	@rm -rf _build && touch .build/html.new
 	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q > .build/html.log 2>&1 \
 	    || { cat .build/html.log; echo "the pages could not be built: see above" >&2; exit 1; }
-	@touch $@
+	@mv .build/html.new $@
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.
 .SECONDEXPANSION:
 $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \
     $(PACKAGE) .build/package $(READY) jupytext.toml tools/notebooks.py
 	@mkdir -p $(@D) && touch $@.new
-	@$(PY) -m tools.notebooks $* $(if $(FROM),--from $(FROM))
-	@for side in book/$*.md notebooks/$*.ipynb; do if test $$side -nt $@.new; then touch -r $@.new $$side; fi; done
+	@$(PY) -m tools.notebooks $* $(if $(CHOSEN),--from $(CHOSEN))
 	@mv $@.new $@

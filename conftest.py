@@ -1,9 +1,12 @@
-"""What every test run shares, with or without make: threads and seeds."""
+"""What every test run shares, with or without make: threads, the package under test, the examples of hypothesis."""
 
 import os
+from pathlib import Path
 
 # One thread a process: tests and kernels run side by side, and sums come out in the same order on every machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Kernels import the package that lies here, even where another copy is installed.
+os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 
 from hypothesis import settings
 

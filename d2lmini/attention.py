@@ -24,7 +24,7 @@ __all__ = [
     "valid_lens_mask",
 ]
 
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)  # those that can be compared
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -87,17 +87,19 @@ def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
 
     Args:
         mask: boolean, ``True`` = may attend, of shape ``(queries, keys)``, ``(batch, queries, keys)`` or
-            ``(batch, num_heads or 1, queries, keys)``.
-        num_heads: number of heads of the module that gets the mask.
+            ``(batch, num_heads or 1, queries, keys)``, none of these dimensions shortened to 1 for broadcasting.
+        num_heads: number of heads of the module that gets the mask, at least 1.
 
     Returns:
         Boolean mask, ``True`` = may **not** attend, of shape ``(queries, keys)`` for a mask of that shape, else
         ``(batch * num_heads, queries, keys)``, the heads of one example next to each other.
 
     Raises:
-        ValueError: if ``mask`` is not boolean, or its shape is none of those listed.
+        ValueError: if ``mask`` is not boolean, its shape is none of those listed, or ``num_heads`` is less than 1.
     """
     _check_mask_dtype(mask)
+    if num_heads < 1:
+        raise ValueError(f"num_heads must be at least 1, got {num_heads}")
     if mask.dim() == 2:
         return ~mask
     if mask.dim() == 3:
@@ -124,7 +126,7 @@ def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
     Raises:
         ValueError: if ``attn_mask`` holds other values or has another shape.
     """
-    if attn_mask.is_floating_point():
+    if isinstance(attn_mask, Tensor) and attn_mask.is_floating_point():
         allowed = attn_mask == 0
         if not bool((allowed | (attn_mask == -math.inf)).all()):
             raise ValueError("a floating-point attn_mask must hold only 0 and -inf to become a boolean mask")
@@ -160,10 +162,9 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
         ValueError: if ``X`` does not hold floating-point scores of three dimensions, or ``valid_lens`` or ``mask``
             does not fit it.
     """
-    if X.dim() != 3 or not X.is_floating_point():
-        raise ValueError(
-            f"X must hold floating-point scores of shape (batch, queries, keys), got {X.dtype} {tuple(X.shape)}"
-        )
+    if not isinstance(X, Tensor) or X.dim() != 3 or not X.is_floating_point():
+        found = f"{X.dtype} {tuple(X.shape)}" if isinstance(X, Tensor) else type(X).__name__
+        raise ValueError(f"X must hold floating-point scores of shape (batch, queries, keys), got {found}")
     allowed = _combined_mask(X.shape, valid_lens, mask)
     if allowed is None:
         return F.softmax(X, dim=-1)
@@ -214,18 +215,19 @@ class DotProductAttention(nn.Module):
             ValueError: if a shape or dtype does not fit the others.
         """
         _check_inputs(queries, keys, values)
-        if queries.shape[-1] != keys.shape[-1]:
+        if queries.shape[-1] != keys.shape[-1] or queries.shape[-1] == 0:
             raise ValueError(
-                "queries and keys must have the same size in their last dimension, got "
+                "queries and keys must have the same size, at least 1, in their last dimension, got "
                 f"{tuple(queries.shape)} and {tuple(keys.shape)}"
             )
+        allowed = _combined_mask((*queries.shape[:2], keys.shape[1]), valid_lens, mask)
+        keys, values = _hide_unseen(keys, values, allowed)
         if need_weights:
             # In float32 at least, as in the fused kernels: a float16 score overflows beyond 65504.
             wide = torch.promote_types(queries.dtype, torch.float32)
             scores = queries.to(wide) @ keys.to(wide).transpose(1, 2) / math.sqrt(queries.shape[-1])
-            weights = masked_softmax(scores, valid_lens, mask=mask).to(queries.dtype)
+            weights = masked_softmax(scores, mask=allowed).to(queries.dtype)
             return self.dropout(weights) @ values, weights
-        allowed = _combined_mask((*queries.shape[:2], keys.shape[1]), valid_lens, mask)
         if allowed is None:
             return self._fused(queries, keys, values, None)
         # What the kernels return for a query without keys differs between devices and versions:
@@ -299,9 +301,15 @@ class AdditiveAttention(nn.Module):
         ):
             if inputs.shape[-1] != size:
                 raise ValueError(f"{name} must have size {size} in their last dimension, got {tuple(inputs.shape)}")
+        if queries.dtype != self.w_v.weight.dtype:
+            raise ValueError(
+                f"queries must have the dtype of the weights, {self.w_v.weight.dtype}, got {queries.dtype}"
+            )
+        allowed = _combined_mask((*queries.shape[:2], keys.shape[1]), valid_lens, mask)
+        keys, values = _hide_unseen(keys, values, allowed)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
-        weights = masked_softmax(self.w_v(features).squeeze(-1), valid_lens, mask=mask)
+        weights = masked_softmax(self.w_v(features).squeeze(-1), mask=allowed)
         output = self.dropout(weights) @ values
         return (output, weights) if need_weights else output
 
@@ -311,10 +319,18 @@ def _sees_nothing(allowed: Tensor) -> Tensor:
     return ~allowed.any(dim=-1, keepdim=True)
 
 
+def _hide_unseen(keys: Tensor, values: Tensor, allowed: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Zeros for the keys and values that no query may see: 0 times whatever the padding holds could be NaN."""
+    if allowed is None:
+        return keys, values
+    unseen = ~allowed.any(dim=-2)[..., None]
+    return keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
+
+
 def _check_mask_dtype(mask: Tensor, name: str = "mask") -> None:
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise ValueError(f"{name} must be a boolean tensor (True = may attend in d2lmini), got {found}")
+        raise ValueError(f"{name} must be a boolean tensor, got {found}")
 
 
 def _combined_mask(shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None) -> Tensor | None:
@@ -342,7 +358,11 @@ def _combined_mask(shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tens
 
 
 def _check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    shapes = {"queries": tuple(queries.shape), "keys": tuple(keys.shape), "values": tuple(values.shape)}
+    inputs = {"queries": queries, "keys": keys, "values": values}
+    for name, tensor in inputs.items():
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"{name} must be a tensor, got {type(tensor).__name__}")
+    shapes = {name: tuple(tensor.shape) for name, tensor in inputs.items()}
     for name, shape in shapes.items():
         if len(shape) != 3:
             raise ValueError(f"{name} must have shape (batch, steps, size), got {shape}")

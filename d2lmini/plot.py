@@ -6,6 +6,7 @@ for byte although two CPUs may differ in the last bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
@@ -45,7 +46,7 @@ def plot(
     Y: Any = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
-    legend: Sequence[str] = (),
+    legend: Sequence[str] | None = None,
     xlim: tuple[float, float] | None = None,
     ylim: tuple[float, float] | None = None,
     xscale: str = "linear",
@@ -80,9 +81,10 @@ def plot(
     abscissae = [np.arange(len(line)) for line in lines] if Y is None else _as_lines(X)
     if len(abscissae) == 1:
         abscissae = abscissae * len(lines)
-    for name, given in (("X", abscissae), ("legend", legend), ("fmts", fmts or ())):
-        if len(given) not in ({len(lines)} if name == "X" else {0, len(lines)}):
-            raise ValueError(f"{name} must have one entry for each of the {len(lines)} lines, got {len(given)}")
+    for name, given in (("X", abscissae), ("legend", legend), ("fmts", fmts)):
+        if given is not None and (isinstance(given, str) or len(given) != len(lines)):
+            found = repr(given) if isinstance(given, str) else len(given)
+            raise ValueError(f"{name} must have one entry for each of the {len(lines)} lines, got {found}")
     for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
         if len(x) != len(y):
             raise ValueError(f"line {i} has {len(x)} abscissae in X but {len(y)} ordinates in Y")
@@ -92,14 +94,17 @@ def plot(
         line = axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []))[0]
         if len(x) <= _FEW_POINTS and not fmts:
             line.set_marker("o")
-    axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
-    axes.set(**{name: limits for name, limits in (("xlim", xlim), ("ylim", ylim)) if limits is not None})
-    points = _rounded(abscissae[0], xscale)
+        if legend is not None:
+            line.set_label(legend[i])
+    axes.set(xscale=xscale, yscale=yscale)
+    settings = {"xlabel": xlabel, "ylabel": ylabel, "xlim": xlim, "ylim": ylim}
+    axes.set(**{name: setting for name, setting in settings.items() if setting is not None})
+    points = sorted({x for line in abscissae for x in _rounded(line, xscale).tolist() if x > 0})
     if xscale == "log" and len(points) <= _FEW_POINTS:
         axes.set_xticks(points, [f"{point:g}" for point in points])
         axes.xaxis.set_minor_locator(NullLocator())
-    if legend:
-        axes.legend(legend)
+    if legend is not None:
+        axes.legend()
 
 
 def show_heatmaps(
@@ -111,6 +116,8 @@ def show_heatmaps(
     cmap: str = "Reds",
 ) -> None:
     """Show matrices as heatmaps, all on one colour scale. The scale begins at 0 unless a number is negative.
+
+    Cells that are not finite, such as masked scores of minus infinity, stay empty.
 
     Args:
         matrices: ``(rows, columns, height, width)``: ``rows * columns`` matrices. Row 0 of a matrix is on top.
@@ -131,12 +138,15 @@ def show_heatmaps(
     if titles is not None and len(titles) != num_cols:
         raise ValueError(f"titles must have one entry for each of the {num_cols} columns, got {len(titles)}")
     grid = _rounded(grid)
-    low = min(0.0, float(grid.min()))
-    high = float(grid.max()) if float(grid.max()) > low else low + 1.0
+    finite = grid[np.isfinite(grid)]
+    low, high = float(min(finite, default=0.0)), float(max(finite, default=0.0))
+    low = min(0.0, low)
+    high = high if high > low else low + 1.0
     figure, panels = plt.subplots(num_rows, num_cols, figsize=figsize, sharex=True, sharey=True, squeeze=False)
     for (row, col), panel in np.ndenumerate(panels):
         # Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file.
-        mesh = panel.pcolormesh(grid[row, col], cmap=cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
+        cells = np.ma.masked_invalid(grid[row, col])
+        mesh = panel.pcolormesh(cells, cmap=cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
         panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
         panel.grid(visible=False)
         panel.set_xticks(*_cell_ticks(width))
@@ -181,7 +191,12 @@ def _as_lines(numbers: Any) -> list[np.ndarray]:
 
 
 def _rounded(numbers: np.ndarray, scale: str = "linear") -> np.ndarray:
-    """Rounded so that another CPU's last bit does not show: four decimals, on a logarithmic axis five digits."""
-    if scale != "log":
-        return np.round(numbers, 4)
-    return np.array([float(f"{number:.5g}") for number in numbers])
+    """Four digits below the largest number, on a logarithmic axis five digits each: the last bit does not show.
+
+    Rounded twice, so that a number half-way between two results falls to the same side on every machine.
+    """
+    if scale == "log":
+        return np.array([float(f"{float(f'{number:.8g}'):.5g}") for number in numbers])
+    largest = float(np.max(np.abs(numbers), where=np.isfinite(numbers), initial=0.0))
+    decimals = 4 - math.floor(math.log10(largest)) if largest > 0 else 4
+    return np.round(np.round(numbers, decimals + 3), decimals)

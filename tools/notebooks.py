@@ -1,13 +1,16 @@
 """Make the two sides of a chapter equal and run its notebook: ``python -m tools.notebooks attention-pooling``.
 
 Both sides are compared with the text on which they last agreed. The side that changed since then wins; if both did, in
-different ways, nothing is written and ``--from`` must say which one to take. Running twice changes no byte.
+different ways, or if it is not known, nothing is written and ``--from`` must say which one to take. Running twice
+changes no byte.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
+import time
 from copy import deepcopy
 from pathlib import Path
 
@@ -41,37 +44,68 @@ def read_text(text: str) -> NotebookNode:
     return jupytext.reads(text, fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
 
 
-def last_agreed(chapter: str) -> str | None:
-    """The text on which both sides last agreed: kept by this tool, else the committed one."""
-    kept = AGREED / f"{chapter}.md"
-    if kept.exists():
-        return kept.read_text("utf-8")
-    committed = subprocess.run(
-        ["git", "show", f"HEAD:./book/{chapter}.md"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+def git_show(name: str) -> str | None:
+    """A file as last committed, if there is one."""
+    shown = subprocess.run(
+        ["git", "show", f"HEAD:./{name}"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
     )
-    return committed.stdout if committed.returncode == 0 else None
+    return shown.stdout if shown.returncode == 0 else None
+
+
+def agreements(chapter: str) -> list[str]:
+    """Texts on which both sides are known to have agreed: after the last run here, and in the last commit."""
+    known = []
+    if (kept := AGREED / f"{chapter}.md").exists():
+        known.append(kept.read_text("utf-8"))
+    text, notebook = git_show(f"book/{chapter}.md"), git_show(f"notebooks/{chapter}.ipynb")
+    if text and notebook and text_of(read_text(text)) == text_of(nbformat.reads(notebook, as_version=4)):
+        known.append(text_of(read_text(text)))
+    return known
 
 
 def winner(chapter: str, text: str | None, notebook: str | None, wanted: str | None) -> str:
     """``"text"`` or ``"ipynb"``: the side to take. Both sides come in canonical form, ``None`` for a missing one.
 
+    A side wins if it alone changed since both agreed, and no other agreement says the opposite.
+
     Raises:
-        SystemExit: if each side holds something that the other would overwrite and ``wanted`` does not choose.
+        SystemExit: if a side would be overwritten that may hold an edit, and ``wanted`` does not choose.
     """
-    if text == notebook:
-        return "text"
     sides = {"text": text, "ipynb": notebook}
-    agreed = last_agreed(chapter)
-    changed = [side for side, content in sides.items() if content != agreed]
-    if len(changed) == 1 and sides[changed[0]] is not None:
-        return changed[0]
     if wanted and sides[wanted] is not None:
         return wanted
+    if text == notebook:
+        return "text"
+    known = agreements(chapter)
+    opinions = set()
+    for agreed in known:
+        changed = [side for side, content in sides.items() if content != agreed]
+        opinions |= set(changed) if len(changed) == 1 else set()
+    if not known:  # a new chapter has one side only
+        opinions = {side for side, content in sides.items() if content is not None}
+    if len(opinions) == 1 and sides[side := opinions.pop()] is not None:
+        return side
     what = "was deleted on one side" if None in (text, notebook) else "changed on both sides, in different ways"
     raise SystemExit(
-        f"{chapter}: {what} (book/{chapter}.md and notebooks/{chapter}.ipynb). Nothing was written. Delete both, or "
-        f"choose: make notebooks CHAPTERS={chapter} FROM=text (or FROM=ipynb)"
+        f"{chapter}: {what} (book/{chapter}.md and notebooks/{chapter}.ipynb), or it is not known which one. Nothing "
+        f"was written. Delete both, or choose: make notebooks CHAPTERS={chapter} FROM=text (or FROM=ipynb)"
     )
+
+
+def tidy(chapter: str, notebook: NotebookNode) -> NotebookNode:
+    """Cells without blank lines at their ends, and the assurance that the text gives back the same cells.
+
+    Raises:
+        SystemExit: if it does not, as with a code block in Markdown that is never closed.
+    """
+    notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
+    for cell in notebook.cells:
+        cell.source = cell.source.strip("\n").rstrip()
+    again = read_text(text_of(notebook)).cells
+    for number, cell in enumerate(notebook.cells):
+        if number >= len(again) or (cell.cell_type, cell.source) != (again[number].cell_type, again[number].source):
+            raise SystemExit(f"{chapter}: cell {number} does not survive as text: {cell.source[:60]!r}")
+    return notebook
 
 
 def with_ids(notebook: NotebookNode, stored: NotebookNode) -> NotebookNode:
@@ -102,8 +136,20 @@ def cover(notebook: NotebookNode) -> str | None:
     """The figure of the cell tagged ``cover``, as SVG: the picture of the title page and of README."""
     for cell in notebook.cells:
         if "cover" in cell.metadata.get("tags", []):
-            return next(out.data["image/svg+xml"] for out in cell.outputs if "image/svg+xml" in out.get("data", {}))
+            return next(
+                (out.data["image/svg+xml"] for out in cell.outputs if "image/svg+xml" in out.get("data", {})), None
+            )
     return None
+
+
+def write(path: Path, content: str, time_ns: int) -> None:
+    """Replace a file in one step, dated back to when the run began: a later edit is newer, whenever it comes."""
+    if path.exists() and path.read_text("utf-8") == content:
+        return
+    new = path.with_suffix(".new")
+    new.write_text(content, "utf-8")
+    os.utime(new, ns=(time_ns, time_ns))
+    new.replace(path)
 
 
 def run(chapter: str, wanted: str | None) -> None:
@@ -112,6 +158,8 @@ def run(chapter: str, wanted: str | None) -> None:
     Raises:
         SystemExit: if the sides are in conflict, a cell raises, or a side was edited during the run.
     """
+    stamp = ROOT / ".build" / "run" / f"{chapter}.new"
+    began = stamp.stat().st_mtime_ns if stamp.exists() else time.time_ns()
     text_path, notebook_path = TEXTS / f"{chapter}.md", NOTEBOOKS / f"{chapter}.ipynb"
     before = {path: path.read_bytes() if path.exists() else None for path in (text_path, notebook_path)}
     from_text = read_text(text_path.read_text("utf-8")) if text_path.exists() else None
@@ -122,19 +170,18 @@ def run(chapter: str, wanted: str | None) -> None:
     assert notebook is not None
     if side == "text" and stored is not None:
         notebook = with_ids(notebook, stored)
+    notebook = tidy(chapter, notebook)
     try:
         execute(notebook)
     except CellExecutionError as error:
         raise SystemExit(f"book/{chapter}.md: a cell raised\n{error}") from None
-    after = {path: path.read_bytes() if path.exists() else None for path in before}
-    if after != before:
+    text, picture = text_of(notebook), cover(notebook)
+    if before != {path: path.read_bytes() if path.exists() else None for path in before}:
         raise SystemExit(f"{chapter}: edited while it ran. Nothing was written; run `make notebooks` again")
-    text = text_of(notebook)
-    for path, content in ((text_path, text), (notebook_path, nbformat.writes(notebook) + "\n")):
-        if before[path] != content.encode():
-            path.write_text(content, "utf-8")
-    if picture := cover(notebook):
-        COVER.write_text(picture, "utf-8")
+    write(text_path, text, began)
+    write(notebook_path, nbformat.writes(notebook) + "\n", began)
+    if picture:
+        write(COVER, picture, began)
     AGREED.mkdir(parents=True, exist_ok=True)
     (AGREED / f"{chapter}.md").write_text(text, "utf-8")
     print(f"notebooks/{chapter}.ipynb is up to date")
@@ -143,6 +190,6 @@ def run(chapter: str, wanted: str | None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapter")
-    parser.add_argument("--from", dest="wanted", choices=("text", "ipynb"), help="which side to take in a conflict")
+    parser.add_argument("--from", dest="wanted", choices=("text", "ipynb"), help="take this side, whatever changed")
     arguments = parser.parse_args()
     run(arguments.chapter, arguments.wanted)

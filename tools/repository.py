@@ -13,6 +13,8 @@ import nbformat
 from tools.notebooks import AGREED, NOTEBOOKS, ROOT, TEXTS, is_chapter
 
 CONFIG = ROOT / "_config.yml"
+_FIRST_LINE = "# For Colab: installs d2lmini, the package of this book. Elsewhere it does nothing."
+_IN_TEXT = re.compile(re.escape(_FIRST_LINE) + r"\n.*?\n```", re.DOTALL)
 _URL_LINE = re.compile(r"^(repository:\n  url: )(\S+)$", re.MULTILINE)
 
 
@@ -29,10 +31,7 @@ def setup_cell(url: str) -> str:
     install = f"%pip install --quiet --no-deps git+{url}"
     if "/OWNER/" in url:
         install = 'raise SystemExit("Name the repository first: make repository URL=https://...")'
-    return (
-        "# For Colab: installs d2lmini, the package of this book. Elsewhere it does nothing.\n"
-        f'import sys\n\nif "google.colab" in sys.modules:\n    {install}'
-    )
+    return f'{_FIRST_LINE}\nimport sys\n\nif "google.colab" in sys.modules:\n    {install}'
 
 
 def main(url: str) -> None:
@@ -44,18 +43,18 @@ def main(url: str) -> None:
     url = url.removesuffix("/").removesuffix(".git")
     if not re.fullmatch(r"https://[\w.-]+/[\w.-]+/[\w.-]+", url):
         raise SystemExit(f"URL must look like https://github.com/me/my-fork, got {url!r}")
-    old, new = setup_cell(repository_url()), setup_cell(url)
-    CONFIG.write_text(_URL_LINE.sub(rf"\g<1>{url}", CONFIG.read_text("utf-8"), count=1), "utf-8")
-    for folder in (TEXTS, AGREED):
-        for text in folder.glob("*.md"):
-            if is_chapter(text):
-                text.write_text(text.read_text("utf-8").replace(old, new, 1), "utf-8")
-    for path in NOTEBOOKS.glob("*.ipynb"):
-        notebook = nbformat.read(path, as_version=4)
+    new = setup_cell(url)
+    notebooks = {path: nbformat.read(path, as_version=4) for path in NOTEBOOKS.glob("*.ipynb")}
+    texts = {path: path.read_text("utf-8") for folder in (TEXTS, AGREED) for path in folder.glob("*.md")}
+    for path, notebook in notebooks.items():
         for cell in notebook.cells:
-            if cell.cell_type == "code" and cell.source == old:
+            if cell.cell_type == "code" and cell.source.startswith(_FIRST_LINE):
                 cell.source = new
         path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
+    for path, text in texts.items():
+        if is_chapter(path):
+            path.write_text(_IN_TEXT.sub(lambda _: new + "\n```", text, count=1), "utf-8")
+    CONFIG.write_text(_URL_LINE.sub(rf"\g<1>{url}", CONFIG.read_text("utf-8"), count=1), "utf-8")
     print(f"The book now points to {url}")
 
 

@@ -99,7 +99,7 @@ class BuildReport(SphinxDirective):
         for path in sorted((root / "notebooks").glob("*.ipynb")):
             cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell.get("outputs")]
             compared = sum("NBVAL_IGNORE_OUTPUT" not in "".join(cell["source"]) for cell in cells)
-            log = root / ".build/tested" / f"{path.stem}.xml"
+            log = root / ".build/log" / f"{path.stem}.xml"
             seconds = "not tested by make"
             if log.exists():
                 suite = ElementTree.parse(log).getroot().find("testsuite")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ def check(name: str, answer: Any) -> None:
     """Print whether ``answer`` solves the exercise ``name``, and if not, what is wrong and a hint.
 
     A wrong answer never raises: an error in the student's code is reported like any other mistake. The state of
-    torch's random numbers is left as it was.
+    torch's random numbers, its default dtype and its gradient mode are left as they were.
 
     Args:
         name: name of the exercise, as in the chapter.
@@ -69,11 +70,12 @@ def check(name: str, answer: Any) -> None:
     if answer is None:
         print(f"{name}: not attempted yet")
         return
+    dtype = torch.get_default_dtype()
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(True):
             verified = _CHECKERS[name](answer)
     except NotImplementedError as error:
-        if error.args:  # PyTorch's own, for an operation that it does not have
+        if re.search("not implemented for|Could not run", str(error)):  # PyTorch's own, for a dtype that it lacks
             _report_error(name, error)
         else:
             print(f"{name}: not attempted yet")
@@ -83,10 +85,13 @@ def check(name: str, answer: Any) -> None:
         _report_error(name, error)
     else:
         print(f"✓ {name}: {verified}")
+    finally:
+        torch.set_default_dtype(dtype)
 
 
 def _report_error(name: str, error: BaseException) -> None:
-    print(f"✗ {name}: your answer stopped with an error\n  {type(error).__name__}: {error}")
+    first_line = str(error).partition("\n")[0]
+    print(f"✗ {name}: your answer stopped with an error\n  {type(error).__name__}: {first_line}")
     print("  hint: run it yourself on a small input and look at the shapes")
 
 
@@ -108,7 +113,8 @@ def numbers(answer: Any, count: int) -> list[float]:
         WrongAnswer: if there are more, fewer, or something else.
     """
     entries = answer.tolist() if hasattr(answer, "tolist") else answer  # tensors and arrays
-    entries = list(entries) if isinstance(entries, Sequence) and not isinstance(entries, str) else [entries]
+    several = isinstance(entries, Sequence) and not isinstance(entries, (str, bytes))
+    entries = list(entries) if several else [entries]
     try:
         found = [float(entry) for entry in entries]
     except (TypeError, ValueError):

@@ -28,6 +28,8 @@ MOST_KIB = 500
 LONGEST_CODE_LINE = 84
 MOST_CODE_LINES = 30
 
+TAGS = {"cover", "solution"}
+
 RAW_MYST = {
     "a role": r"\{[a-zA-Z][\w:.+-]*\}`",
     "a directive": r"^\s*(`{3,}|:{3,}|~{3,})\s*\{",
@@ -36,6 +38,13 @@ RAW_MYST = {
     "a comment": r"^%\s",
     "a substitution": r"\{\{.*\}\}",
     "attributes": r"\)\{[#.\w]",
+    "a label of an equation": r"\$\$\s*\([\w-]+\)\s*$",
+    "a definition list": r"^:\s{1,3}\S",
+    "a footnote": r"\[\^[\w-]+\]",
+    "a link without text": r"(?<!!)\[\]\(",
+    "a picture without alt text": r"!\[\]\(",
+    "a link of Sphinx": r"<(project|inv|path):",
+    "a mark of a merge conflict": r"^(<{7}|={7}|>{7})",
 }
 
 
@@ -58,6 +67,16 @@ def images(cell: Any) -> list[Any]:
     return [out for out in cell.outputs if any(mime.startswith("image/") for mime in out.get("data", {}))]
 
 
+def named(toc: Any) -> Iterator[str]:
+    """The files that a table of contents names, at any depth."""
+    for key, part in toc.items():
+        if key in ("root", "file"):
+            yield part
+        elif isinstance(part, list):
+            for entry in part:
+                yield from named(entry)
+
+
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
 
 
@@ -69,8 +88,7 @@ def test_each_text_has_a_notebook_and_the_other_way_round() -> None:
 
 
 def test_the_table_of_contents_and_the_files_agree() -> None:
-    entries = re.findall(r"(?:file|root): (\S+)", (ROOT / "_toc.yml").read_text("utf-8"))
-    assert yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["root"] in entries
+    entries = list(named(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))))
     files = {f"notebooks/{chapter}" for chapter in NOTEBOOK_CHAPTERS}
     files |= {f"book/{path.stem}" for path in TEXTS.glob("*.md") if not is_chapter(path)}
     assert not set(entries) - files, f"_toc.yml names files that do not exist: {sorted(set(entries) - files)}"
@@ -106,9 +124,8 @@ def test_few_outputs_are_not_compared() -> None:
     for chapter in CHAPTERS:
         for where, cell in cells(chapter, "code"):
             lines = cell.source.splitlines()
-            marks = [line for line in lines if "NBVAL_" in line or line.strip().startswith("# PYTEST_VALIDATE")]
-            tags = [tag for tag in cell.metadata.get("tags", []) if "nbval" in tag or tag == "raises-exception"]
-            assert not tags and set(marks) <= {OPT_OUT}, f"{where}: only {OPT_OUT!r} may opt out of comparison"
+            marks = [line for line in lines if re.match(r"\s*#+\s*(NBVAL_|PYTEST_VALIDATE)|%%", line)]
+            assert set(marks) <= {OPT_OUT}, f"{where}: only {OPT_OUT!r} may opt out of comparison, not {marks}"
             if marks:
                 opted_out.append(where)
                 assert lines[0] == OPT_OUT and len(lines) > 1 and re.match(r"# \w+", lines[1]), (
@@ -164,6 +181,26 @@ def test_markdown_is_portable(chapter: str) -> None:
 
 
 @each_chapter
+def test_headings_details_and_equations_are_complete(chapter: str) -> None:
+    text = "\n\n".join(cell.source for _, cell in cells(chapter, "markdown"))
+    assert len(re.findall("^# ", text, re.MULTILINE)) == 1, f"{chapter}: a chapter has one title"
+    assert text.count("<details") == text.count("</details>"), f"{chapter}: a <details> is not closed"
+    tags = re.findall(r"\\tag\{([\d.]+)\}", text)
+    assert len(tags) == len(set(tags)), f"{chapter}: an equation number is used twice: {sorted(tags)}"
+    mentioned = set(re.findall(r"\((\d+\.\d+)\)", text))
+    assert mentioned <= set(tags), f"{chapter}: there is no equation {sorted(mentioned - set(tags))}"
+
+
+@each_chapter
+def test_cited_works_are_in_the_bibliography(chapter: str) -> None:
+    bibliography = (TEXTS / "references.bib").read_text("utf-8")
+    for where, cell in cells(chapter, "markdown"):
+        for link in re.findall(r"\]\((https://(?:arxiv\.org|doi\.org|www\.jstor\.org)/[^)]+)\)", cell.source):
+            work = link.partition("doi.org/")[2] or link
+            assert work in bibliography, f"{where}: {link} is not in references.bib"
+
+
+@each_chapter
 def test_the_first_code_cell_sets_up_colab(chapter: str) -> None:
     where, first = next(cells(chapter, "code"))
     assert first.source == setup_cell(repository_url()), (
@@ -194,16 +231,22 @@ def test_solutions_are_tagged_and_folded(chapter: str) -> None:
 
 @each_chapter
 def test_each_exercise_is_checked_twice(chapter: str) -> None:
-    exercise, calls = None, {}
-    for _, cell in cells(chapter):
+    exercise, calls, kinds = None, {}, {}
+    for where, cell in cells(chapter):
         if cell.cell_type == "markdown" and (heading := re.match(r"### (Exercise [\d.]+) · ", cell.source)):
             exercise = heading[1]
             calls[exercise] = ([], [])
             task = cell.source.partition("\n\n")[2]
-            assert re.match(r"\*(Predict|Build|Debug|Measure|Extended)\b", task), f"{chapter}, {exercise}: which kind?"
+            kind = re.match(r"\*(Predict|Build|Debug|Measure|Extended)\b", task)
+            assert kind, f"{chapter}, {exercise}: the task begins with its kind"
+            kinds[exercise] = kind[1]
         elif exercise and cell.cell_type == "code":
             solution = "solution" in cell.metadata.get("tags", [])
-            calls[exercise][solution].extend(re.findall(r'd2l\.check\("([^"]+)"', cell.source))
+            names = re.findall(r'd2l\.check\("([^"]+)"', cell.source)
+            calls[exercise][solution].extend(names)
+            printed = "".join(out.get("text", "") for out in cell.outputs)
+            wanted = "✓" if solution else "✗" if kinds[exercise] == "Debug" else "not attempted yet"
+            assert not names or wanted in printed, f"{where}: its check should print {wanted!r}, not {printed!r}"
     for exercise, (starter, solution) in calls.items():
         assert len(starter) == 1 and starter == solution, (
             f"{chapter}, {exercise}: starter and solution each call d2l.check once, by the same name: "
@@ -215,6 +258,9 @@ def test_each_exercise_is_checked_twice(chapter: str) -> None:
 def test_only_known_metadata(chapter: str) -> None:
     for where, cell in cells(chapter):
         assert set(cell.metadata) <= CELL_METADATA, f"{where}: metadata {sorted(cell.metadata)}; {REFRESH}"
+        tags = set(cell.metadata.get("tags", []))
+        assert tags <= TAGS, f"{where}: tags {sorted(tags - TAGS)}; a chapter uses {sorted(TAGS)}"
+        assert cell.cell_type in ("code", "markdown"), f"{where}: only code and Markdown"
     assert set(read(chapter).metadata) <= {"kernelspec", "language_info"}, f"{chapter}: metadata of the notebook"
 
 
