@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
@@ -18,35 +20,39 @@ dtypes = st.sampled_from(list(TOLERANCE))
 sizes = st.integers(1, 7)
 
 
+LENS_KINDS = ["none", "per example", "per query"]
+MASK_KINDS = ["none", "causal", "per pair", "per key", "per example"]
+every_kind = pytest.mark.parametrize(("lens_kind", "mask_kind"), list(itertools.product(LENS_KINDS, MASK_KINDS)))
+
+
 @st.composite
-def problems(draw: st.DrawFn) -> dict[str, Tensor | None]:
-    """Queries, keys, values, and perhaps valid_lens and a mask; rows may be left without a key."""
+def tensors(draw: st.DrawFn) -> tuple[torch.Generator, dict[str, Tensor]]:
+    """Queries, keys and values of random sizes and dtype, and the generator for what goes with them."""
     batch, num_queries, num_keys, d, value_size = (draw(sizes) for _ in range(5))
     rng = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
     dtype = draw(dtypes)
-
-    def tensor(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=rng).to(dtype)
-
-    lens_shape = draw(st.sampled_from([None, (batch,), (batch, num_queries)]))
-    mask_shape = draw(st.sampled_from([None, "causal", (num_queries, num_keys), (batch, 1, num_keys), (batch, 1, 1)]))
-    lens = None if lens_shape is None else torch.randint(0, num_keys + 1, lens_shape, generator=rng)
-    if mask_shape is None:
-        mask = None
-    elif mask_shape == "causal":
-        mask = torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
-    else:
-        mask = torch.rand(mask_shape, generator=rng) < 0.7
-    return {
-        "queries": tensor(batch, num_queries, d),
-        "keys": tensor(batch, num_keys, d),
-        "values": tensor(batch, num_keys, value_size),
-        "valid_lens": lens,
-        "mask": mask,
+    shapes = {
+        "queries": (batch, num_queries, d),
+        "keys": (batch, num_keys, d),
+        "values": (batch, num_keys, value_size),
     }
+    return rng, {name: torch.randn(*shape, generator=rng).to(dtype) for name, shape in shapes.items()}
 
 
-def allowed(problem: dict[str, Tensor | None]) -> Tensor:
+def restricted(drawn: tuple[torch.Generator, dict[str, Tensor]], lens_kind: str, mask_kind: str) -> dict[str, Any]:
+    """The same with valid_lens and a mask of the given kinds; rows may be left without a key."""
+    rng, problem = drawn
+    batch, num_queries, num_keys = *problem["queries"].shape[:2], problem["keys"].shape[1]
+    lens_shape = {"none": None, "per example": (batch,), "per query": (batch, num_queries)}[lens_kind]
+    shapes = {"per pair": (num_queries, num_keys), "per key": (batch, 1, num_keys), "per example": (batch, 1, 1)}
+    mask = torch.rand(shapes[mask_kind], generator=rng) < 0.7 if mask_kind in shapes else None
+    if mask_kind == "causal":
+        mask = torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
+    lens = None if lens_shape is None else torch.randint(0, num_keys + 1, lens_shape, generator=rng)
+    return {**problem, "valid_lens": lens, "mask": mask}
+
+
+def allowed(problem: dict[str, Any]) -> Tensor:
     """What both restrictions together allow, spelled out entry by entry."""
     queries, keys, lens, mask = (problem[name] for name in ("queries", "keys", "valid_lens", "mask"))
     shape = (*queries.shape[:2], keys.shape[1])
@@ -58,7 +64,7 @@ def allowed(problem: dict[str, Tensor | None]) -> Tensor:
     return result
 
 
-def reference(problem: dict[str, Tensor | None]) -> Tensor:
+def reference(problem: dict[str, Any]) -> Tensor:
     """PyTorch's attention in float64, query by query, so that no row without keys ever reaches it."""
     queries, keys, values = (problem[name].double() for name in ("queries", "keys", "values"))
     may = allowed(problem)
@@ -74,10 +80,14 @@ def reference(problem: dict[str, Tensor | None]) -> Tensor:
     return torch.stack(rows).unflatten(0, queries.shape[:2])
 
 
-@given(problems(), st.booleans())
+@every_kind
+@pytest.mark.parametrize("need_weights", [False, True])
+@given(drawn=tensors())
+@settings(max_examples=12)
 def test_dot_product_attention_equals_pytorch_in_values_and_gradients(
-    problem: dict[str, Tensor | None], need_weights: bool
+    drawn: Any, lens_kind: str, mask_kind: str, need_weights: bool
 ) -> None:
+    problem = restricted(drawn, lens_kind, mask_kind)
     tolerance = TOLERANCE[problem["values"].dtype]
     before = {name: None if part is None else part.clone() for name, part in problem.items()}
     leaves = [problem[name].requires_grad_() for name in ("queries", "keys", "values")]
@@ -96,8 +106,11 @@ def test_dot_product_attention_equals_pytorch_in_values_and_gradients(
         assert part is None or torch.equal(part, before[name]), f"{name} was changed"
 
 
-@given(problems())
-def test_weights_are_a_distribution_over_what_may_be_attended_to(problem: dict[str, Tensor | None]) -> None:
+@every_kind
+@given(drawn=tensors())
+@settings(max_examples=12)
+def test_weights_are_a_distribution_over_what_may_be_attended_to(drawn: Any, lens_kind: str, mask_kind: str) -> None:
+    problem = restricted(drawn, lens_kind, mask_kind)
     for attention in (
         d2l.DotProductAttention(0.0),
         d2l.AdditiveAttention(problem["keys"].shape[2], problem["queries"].shape[2], 3, 0.0).to(problem["keys"].dtype),
@@ -111,9 +124,9 @@ def test_weights_are_a_distribution_over_what_may_be_attended_to(problem: dict[s
         torch.testing.assert_close(output, attention(**problem), atol=4e-2, rtol=4e-2)
 
 
-@given(problems())
-def test_additive_attention_scores_each_pair_alone(problem: dict[str, Tensor | None]) -> None:
-    queries, keys, values = (problem[name].double() for name in ("queries", "keys", "values"))
+@given(drawn=tensors())
+def test_additive_attention_scores_each_pair_alone_in_values_and_gradients(drawn: Any) -> None:
+    queries, keys, values = (drawn[1][name].double() for name in ("queries", "keys", "values"))
     attention = d2l.AdditiveAttention(keys.shape[2], queries.shape[2], 5, 0.0).double()
     output, weights = attention(queries, keys, values, need_weights=True)
     scores = torch.empty_like(weights)
@@ -122,6 +135,10 @@ def test_additive_attention_scores_each_pair_alone(problem: dict[str, Tensor | N
         scores[b, q, k] = attention.w_v.weight[0] @ torch.tanh(hidden)
     torch.testing.assert_close(weights, scores.softmax(-1))
     torch.testing.assert_close(output, scores.softmax(-1) @ values)
+    parameters = list(attention.parameters())
+    ours = torch.autograd.grad(output.square().sum(), parameters)
+    theirs = torch.autograd.grad((scores.softmax(-1) @ values).square().sum(), parameters)
+    torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("attention", [d2l.DotProductAttention(0.0), d2l.AdditiveAttention(4, 4, 3, 0.0)])
@@ -150,20 +167,51 @@ def test_the_scale_is_the_root_of_the_width() -> None:
     torch.testing.assert_close(weights[0, 0], torch.tensor([4.0, 0]).softmax(0))  # 16 / sqrt(16) = 4
 
 
-def test_dropout_acts_in_training_only_and_on_the_output_only() -> None:
+@pytest.mark.parametrize("kind", ["dot product", "additive"])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_dropout_acts_in_training_only_and_on_the_output_only(kind: str, need_weights: bool) -> None:
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
-    sure, dropping = d2l.DotProductAttention(0.0), d2l.DotProductAttention(0.9)
-    for need_weights in (False, True):
-        dropped, kept = (a(queries, keys, values, need_weights=need_weights) for a in (dropping.train(), sure))
-        if need_weights:
-            assert torch.equal(dropped[1], kept[1])
-            dropped, kept = dropped[0], kept[0]
-        assert not torch.allclose(dropped, kept)
-        settled = dropping.eval()(queries, keys, values, need_weights=need_weights)
-        torch.testing.assert_close(settled[0] if need_weights else settled, kept)
-    nothing = torch.zeros(2, dtype=torch.long)
-    assert (dropping.train()(queries, keys, values, nothing) == 0).all()
+    sure, dropping = (
+        d2l.DotProductAttention(p) if kind == "dot product" else d2l.AdditiveAttention(4, 4, 3, p) for p in (0.0, 0.9)
+    )
+    dropping.load_state_dict(sure.state_dict())
+
+    def both(attention: torch.nn.Module, **more: Tensor) -> tuple[Tensor, Tensor | None]:
+        result = attention(queries, keys, values, need_weights=need_weights, **more)
+        return result if need_weights else (result, None)
+
+    (dropped, weights), (kept, sure_weights) = both(dropping.train()), both(sure)
+    assert not torch.allclose(dropped, kept)
+    assert weights is None or torch.equal(weights, sure_weights)
+    torch.testing.assert_close(both(dropping.eval())[0], kept)
+    assert (both(dropping.train(), valid_lens=torch.zeros(2, dtype=torch.long))[0] == 0).all()
+
+
+@pytest.mark.parametrize("attention", [d2l.DotProductAttention(0.0), d2l.AdditiveAttention(4, 4, 3, 0.0)])
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("junk", [math.nan, math.inf])
+def test_padding_may_hold_anything(attention: torch.nn.Module, need_weights: bool, junk: float) -> None:
+    torch.manual_seed(0)
+    queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
+    lens = torch.tensor([3, 0])  # two padded keys, and an example that is padding throughout
+    results = []
+    for filling in (0.0, junk):
+        hidden = torch.arange(5)[:, None] >= lens[:, None, None]
+        leaves = [queries.clone(), keys.masked_fill(hidden, filling), values.masked_fill(hidden, filling)]
+        leaves = [leaf.requires_grad_() for leaf in leaves]
+        output = attention(*leaves, lens, need_weights=need_weights)
+        output = output[0] if need_weights else output
+        results.append([output, *torch.autograd.grad(output.square().sum(), leaves)])
+    for clean, padded in zip(*results, strict=True):
+        assert padded.isfinite().all() and torch.equal(clean, padded)
+
+
+def test_no_state_is_kept() -> None:
+    attention = d2l.DotProductAttention(0.0)
+    before = set(vars(attention))
+    attention(torch.randn(1, 2, 3), torch.randn(1, 2, 3), torch.randn(1, 2, 3), need_weights=True)
+    assert set(vars(attention)) == before
 
 
 def test_no_keys_at_all() -> None:
@@ -187,14 +235,17 @@ def test_it_prints_as_in_the_sources() -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@given(problems())
-def test_the_gpu_agrees(problem: dict[str, Tensor | None]) -> None:
+@every_kind
+@given(drawn=tensors())
+@settings(max_examples=12)
+def test_the_gpu_agrees(drawn: Any, lens_kind: str, mask_kind: str) -> None:
+    problem = restricted(drawn, lens_kind, mask_kind)
     on_gpu = {name: None if part is None else part.cuda() for name, part in problem.items()}
-    tolerance = TOLERANCE[problem["values"].dtype]
+    tolerance = max(TOLERANCE[problem["values"].dtype], 1e-4)
     for need_weights in (False, True):
         result = d2l.DotProductAttention(0.0)(**on_gpu, need_weights=need_weights)
         output = (result[0] if need_weights else result).cpu().double()
-        torch.testing.assert_close(output, reference(problem), atol=max(tolerance, 1e-4), rtol=max(tolerance, 1e-4))
+        torch.testing.assert_close(output, reference(problem), atol=tolerance, rtol=tolerance)
 
 
 # ---- masked_softmax: what goes wrong elsewhere ----
@@ -341,6 +392,12 @@ def pool(*shapes: tuple[int, ...], **more: Tensor) -> object:
         (lambda: d2l.AdditiveAttention(4, 5, 2, 0.0)(X, X, X), r"queries must have size 5 .* got \(2, 3, 4\)"),
         (lambda: d2l.AdditiveAttention(5, 4, 2, 0.0)(X, X, X), r"keys must have size 5 .* got \(2, 3, 4\)"),
         (lambda: d2l.DotProductAttention(1.5), r"dropout .*1.5"),
+        (lambda: d2l.DotProductAttention(0.0)([1.0], X, X), r"queries must be a tensor, got list"),
+        (lambda: d2l.masked_softmax([1.0]), r"X must hold floating-point scores .* got list"),
+        (lambda: pool((2, 3, 0), (2, 5, 0), (2, 5, 4)), r"the same size, at least 1"),
+        (lambda: d2l.AdditiveAttention(4, 4, 2, 0.0)(*(X.double(),) * 3), r"dtype.* torch.float32, got torch.float64"),
+        (lambda: d2l.to_mha_mask(MASK, 0), r"num_heads must be at least 1, got 0"),
+        (lambda: d2l.from_mha_mask([True], 2), r"attn_mask must be a boolean tensor, got list"),
     ],
 )
 def test_bad_input_is_refused_by_name(call: object, message: str) -> None:

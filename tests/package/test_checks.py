@@ -189,6 +189,10 @@ WRONG = [
     ("measure-saturation", 0.5, "pass the function itself"),
     ("direction-only", (QUERY, -QUERY, KEYS), "the opposite direction is another one"),
     ("direction-only", (QUERY, QUERY + 1, KEYS), "multiply one query by a number"),
+    ("direction-only", (1000 * QUERY, torch.tensor([1000.0, 1]), KEYS), "multiply one query by a number"),
+    ("direction-only", (QUERY, 9 * QUERY, torch.full((2, 2), 1e308, dtype=torch.float64)), "are all scores equal"),
+    ("predict-mixture", b"\x0a\x0c\x07", "look at the starter's form"),
+    ("debug-masked-softmax", lambda X, lens: softmax()(X[:, :1], lens).expand_as(X), "keep what worked"),
     ("direction-only", (QUERY, 9 * QUERY, KEYS[:1].expand(2, 2)), "are all scores equal"),
     ("direction-only", (QUERY, QUERY, KEYS), "or both queries equally long?"),
     ("direction-only", (QUERY, 0 * QUERY, KEYS), "the zero vector has none"),
@@ -257,6 +261,16 @@ def test_checking_leaves_random_numbers_alone() -> None:
     torch.manual_seed(7)
     d2l.check("measure-saturation", lambda d, scale: torch.rand(1).item())
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_an_answer_cannot_change_torch_for_the_rest_of_the_chapter(capsys: pytest.CaptureFixture[str]) -> None:
+    def meddler(d: int, scale: float) -> float:
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return 0.5
+
+    d2l.check("measure-saturation", meddler)
+    assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
 
 
 def test_an_unknown_exercise_is_refused() -> None:

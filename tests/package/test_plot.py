@@ -78,23 +78,27 @@ def test_plot_into_given_axes() -> None:
     assert len(axes.lines) == 1 and len(plt.get_fignums()) == 1
 
 
-def test_figures_do_not_show_the_last_bit() -> None:
-    noise = 1 + torch.finfo(torch.float32).eps
+@pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
+@pytest.mark.parametrize("number", [0.25, 1 / 3, 1 / 32, 0.03125, 0.99995])
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_figures_do_not_show_the_last_bit(number: float, unit: float, scale: str) -> None:
     pictures = []
-    for factor in (1.0, noise):
-        d2l.plot([1, 2, 3], [0.25 * factor, 0.5, 1 / 3 * factor], xscale="log")
+    for factor in (1.0, 1 + torch.finfo(torch.float32).eps):
+        noisy = number * unit * factor
+        d2l.plot([1, 2, 3], [noisy, 0.5 * unit, unit], yscale=scale)
         pictures.append(svg())
-        d2l.show_heatmaps(torch.tensor([[[[0.25 * factor, 0.5], [1 / 3 * factor, 0.125]]]]), "keys", "queries")
+        d2l.show_heatmaps(torch.tensor([[[[noisy, 0.5 * unit], [unit, 0.0]]]], dtype=torch.float64), "keys", "queries")
         pictures.append(svg())
     assert pictures[0] == pictures[2] and pictures[1] == pictures[3]
 
 
-def test_figures_show_what_differs() -> None:
+@pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
+def test_figures_show_what_differs(unit: float) -> None:
     pictures = []
-    for number in (0.25, 0.26):
-        d2l.plot([1, 2], [number, 0.5])
+    for number in (0.25, 0.255):
+        d2l.plot([1, 2], [number * unit, 0.5 * unit])
         pictures.append(svg())
-        d2l.show_heatmaps(torch.tensor([[[[number, 0.5]]]]), "keys", "queries")
+        d2l.show_heatmaps([[[[number * unit, 0.5 * unit]]]], "keys", "queries")
         pictures.append(svg())
     assert pictures[0] != pictures[2] and pictures[1] != pictures[3]
 
@@ -102,6 +106,20 @@ def test_figures_show_what_differs() -> None:
 def test_small_numbers_survive_on_a_logarithmic_axis() -> None:
     d2l.plot([1, 2], [1.23456789e-7, 3e-7], yscale="log")
     assert lines()[0][1] == [1.2346e-7, 3e-7]
+
+
+def test_a_second_plot_into_the_same_axes_adds_to_the_first() -> None:
+    axes = plt.figure().add_subplot()
+    d2l.plot([1, 2], [3, 4], xlabel="x", ylabel="y", legend=["a"], axes=axes)
+    d2l.plot([1, 2], [5, 6], legend=["b"], axes=axes)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_masked_scores_stay_empty_in_a_heatmap() -> None:
+    d2l.show_heatmaps([[[[1.0, -np.inf], [np.nan, 3.0]]]], "x", "y")
+    mesh = plt.gcf().axes[0].collections[0]
+    assert mesh.get_clim() == (0, 3) and mesh.get_array().mask.tolist() == [[False, True], [True, False]]
 
 
 def test_show_heatmaps_has_one_scale_and_row_0_on_top() -> None:
@@ -190,6 +208,7 @@ def test_a_notebook_stores_svg_without_a_date_and_png() -> None:
         (lambda: d2l.plot([1, 2], [[1, 2], [3, 4]], fmts=["-"]), "fmts must have one entry .* 2 lines, got 1"),
         (lambda: d2l.plot([[1], [2], [3]], [[1], [2]]), "X must have one entry .* 2 lines, got 3"),
         (lambda: d2l.plot([1, 2, 3], [1, 2]), "line 0 has 3 abscissae in X but 2 ordinates in Y"),
+        (lambda: d2l.plot([1, 2], [[1, 2], [3, 4]], legend="ab"), "legend must have one entry .* got 'ab'"),
         (lambda: d2l.show_heatmaps(torch.zeros(2, 2), "x", "y"), r"matrices must have shape .* got \(2, 2\)"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 0, 2, 2), "x", "y"), r"none of them 0, got \(1, 0, 2, 2\)"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 2, 2, 2), "x", "y", titles=["a"]), "titles .* 2 columns, got 1"),
