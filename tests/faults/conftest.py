@@ -53,6 +53,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for target in ("notebooks", "book"):
         made = book.make(target)
         assert made.returncode == 0, made.stdout
+    assert book.make("book").stdout == "The book: _build/html/index.html\n", "bytecode must not count as a change"
     identity = ["-c", "user.name=mini", "-c", "user.email=mini@example.org"]
     subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
     subprocess.run(["git", *identity, "commit", "-qm", "mini"], cwd=folder, check=True)

@@ -90,6 +90,27 @@ def unchecked_exercise(book: MiniBook) -> None:
     book.edit(lambda notebook: code_cells(notebook)[STARTER].update(source="answer = None"))
 
 
+def commented_entry(book: MiniBook) -> None:
+    book.replace("_toc.yml", "  - file: notebooks/second", "  # - file: notebooks/second")
+
+
+def failing_solution(book: MiniBook) -> None:
+    def change(notebook: Any) -> None:
+        output = code_cells(notebook)[SOLVED].outputs[0]
+        output.text = output.text.replace("✓ right", "✗ wrong")
+
+    book.edit(change)
+
+
+def solved_starter(book: MiniBook) -> None:
+    def change(notebook: Any) -> None:
+        cell = code_cells(notebook)[STARTER]
+        cell.source = cell.source.replace("None", "42")
+        cell.outputs[0].text = "double ✓ right\n"
+
+    book.edit(change)
+
+
 def chapter_without_entry(book: MiniBook) -> None:
     book.replace("_toc.yml", "  - file: notebooks/second\n", "")
 
@@ -129,6 +150,9 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "a broken anchor": (prose("See [this](second.ipynb#nowhere)."), r"mini\.ipynb.*'nowhere'"),
     "a broken anchor in the same chapter": (prose("See [this](#nowhere)."), r"mini\.ipynb.*'nowhere'"),
     "a chapter missing from the table of contents": (chapter_without_entry, r"missing from _toc\.yml.*second"),
+    "a chapter commented out of the table of contents": (commented_entry, r"missing from _toc\.yml.*second"),
+    "a solution that its checker rejects": (failing_solution, r"mini, code cell 5.*should print '✓'"),
+    "a starter that is solved already": (solved_starter, r"mini, code cell 4.*should print 'not attempted yet'"),
     "an entry without a chapter": (entry_without_chapter, r"_toc\.yml names files that do not exist.*third"),
     "a text without a notebook": (text_without_notebook, r"without a notebook: \['mini'\]"),
     "a figure without alt text": (no_alt_text, r"mini, code cell 3.*without alt text"),
@@ -156,6 +180,16 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\n# prints a time\nprint(1 / 7)"),
         r"too many cells are not compared.*mini, code cell 2",
     ),
+    "output that is hidden": (source(PRINTED, "%%capture\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
+    "a mark without a blank": (source(PRINTED, "#NBVAL_SKIP\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
+    "an equation that is not there": (prose("See (1.7)."), r"mini: there is no equation \['1\.7'\]"),
+    "an equation number used twice": (prose("$$a \\tag{1.1}$$ $$b \\tag{1.1}$$"), r"mini: an equation number is used"),
+    "a fold that is not closed": (prose("<details><summary>More</summary>"), r"mini: a <details> is not closed"),
+    "a work missing from the bibliography": (
+        prose("[This (2020)](https://arxiv.org/abs/2001.00001)"),
+        r"mini, markdown cell 0.*is not in references\.bib",
+    ),
+    "a mark of a merge conflict": (prose("<<<<<<< HEAD"), r"mini, markdown cell 0.*merge conflict"),
     "a cell that is skipped": (source(PRINTED, "# NBVAL_SKIP\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
 }
 
@@ -200,6 +234,32 @@ def test_an_install_that_broke_off_is_repaired_by_the_next_run(book: MiniBook, t
     script = "import early, late; print(early.here, late.here)"
     done = subprocess.run([book.path(".venv/bin/python"), "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "True True\n"
+
+
+def test_an_environment_of_somebody_else_is_added_to_and_not_cleared(book: MiniBook, tmp_path: Path) -> None:
+    (book.path(".venv/.ready")).unlink()
+    book.path(".venv/thesis.txt").touch()
+    book.path("requirements.txt").write_text("no-such-package\n")
+    for variables in ({"PIP_NO_INDEX": "1"}, {"PIP_NO_INDEX": "1", "VENV": str(tmp_path)}):
+        assert book.make("book", **variables).returncode != 0
+        assert book.path(".venv/thesis.txt").exists() and tmp_path.exists()
+
+
+def test_a_python_that_does_not_run_is_named(book: MiniBook) -> None:
+    book.path(".venv/.ready").unlink()
+    book.path(".venv/bin/python").unlink()
+    made = book.make("book")
+    assert made.returncode != 0 and ".venv/bin/python does not run: delete .venv" in made.stdout
+
+
+def test_the_package_that_lies_here_is_the_one_that_is_tested(book: MiniBook) -> None:
+    book.path("d2lmini").mkdir()
+    book.path("d2lmini/__init__.py").write_text("here = 'this copy'\n")
+    source(PRINTED, "import d2lmini\nprint(d2lmini.here)")(book)
+    made = book.make("notebooks")
+    assert made.returncode == 0, made.stdout
+    assert code_cells(book.notebook())[PRINTED].outputs[0].text == "this copy\n"
+    assert book.make("book").returncode == 0
 
 
 def test_an_old_python_is_refused_by_name(book: MiniBook, tmp_path: Path) -> None:
@@ -349,6 +409,62 @@ def test_a_conflict_is_left_to_the_author(book: MiniBook, wanted: str, expected:
     assert book.make("book").returncode == 0
 
 
+def commit(book: MiniBook, *paths: str) -> None:
+    identity = ["-c", "user.name=mini", "-c", "user.email=mini@example.org"]
+    subprocess.run(["git", "add", *paths], cwd=book.folder, check=True)
+    subprocess.run(["git", *identity, "commit", "-qm", "edit"], cwd=book.folder, check=True)
+
+
+def test_a_text_committed_alone_is_not_reverted(book: MiniBook) -> None:
+    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
+    commit(book, "book/mini.md")
+    shutil.rmtree(book.path(".build"))  # as in a fresh clone
+    before = sides(book)
+    made = book.make("notebooks")
+    assert made.returncode != 0 and "mini: changed on both sides" in made.stdout
+    assert sides(book) == before
+
+
+def test_a_text_fetched_from_another_branch_is_not_reverted(book: MiniBook) -> None:
+    subprocess.run(["git", "checkout", "-qb", "other"], cwd=book.folder, check=True)
+    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
+    assert book.make("notebooks").returncode == 0
+    commit(book, "-A")
+    for arguments in (["-"], ["other", "--", "book/mini.md"]):
+        subprocess.run(["git", "checkout", "-q", *arguments], cwd=book.folder, check=True)
+    before = sides(book)
+    made = book.make("notebooks")
+    assert made.returncode != 0 and "or it is not known which one" in made.stdout
+    assert sides(book) == before
+
+
+def test_one_side_is_chosen_for_named_chapters_only(book: MiniBook) -> None:
+    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
+    assert "FROM needs a chapter" in book.make("notebooks", "FROM=ipynb").stdout
+    assert book.make("notebooks", "CHAPTERS=mini", "FROM=ipynb").returncode == 0
+    assert all(b"print(1 / 7)" in side for side in sides(book))
+
+
+def test_loose_ends_are_tidied_once(book: MiniBook) -> None:
+    book.replace("book/mini.md", "print(1 / 7)", "print(1 / 7)  \n\n")
+    book.replace("book/mini.md", "How small can", "How  small can")
+    assert book.make("notebooks").returncode == 0
+    before = sides(book)
+    shutil.rmtree(book.path(".build/run"))
+    assert book.make("notebooks").returncode == 0
+    assert sides(book) == before and book.make("book").returncode == 0
+
+
+def test_a_cell_that_a_text_cannot_hold_is_refused(book: MiniBook) -> None:
+    notebook = book.notebook()
+    notebook.cells[0].source += "\n\n```python\nnever closed"
+    book.write(notebook, text=False)
+    before = sides(book)
+    made = book.make("notebooks")
+    assert made.returncode != 0 and "mini: cell 0 does not survive as text" in made.stdout
+    assert sides(book) == before
+
+
 def test_the_same_edit_on_both_sides_is_no_conflict(book: MiniBook) -> None:
     source(PRINTED, "print(2 / 7)")(book)
     made = book.make("notebooks")
@@ -400,10 +516,33 @@ def test_repository_names_it_everywhere_without_running_anything(book: MiniBook)
     assert "OWNER" not in page
 
 
+def test_repository_mends_settings_edited_by_hand(book: MiniBook) -> None:
+    another_repository(book)
+    assert book.make("book").returncode != 0
+    assert book.make("repository", "URL=https://github.com/me/my-fork").returncode == 0
+    made = book.make("book")
+    assert made.returncode == 0, made.stdout
+
+
 @pytest.mark.parametrize("url", ["", "my-fork", "https://github.com/me", "ftp://github.com/me/my-fork"])
 def test_repository_refuses_what_is_no_address(book: MiniBook, url: str) -> None:
     made = book.make("repository", f"URL={url}")
     assert made.returncode != 0 and "URL must look like https://github.com/me/my-fork" in made.stdout
+
+
+def test_links_to_other_sites_are_asked(book: MiniBook) -> None:
+    assert book.make("links").returncode == 0
+    prose("A [dead end](http://127.0.0.1:9/nothing).")(book)
+    made = book.make("links")
+    assert made.returncode != 0 and "http://127.0.0.1:9/nothing" in made.stdout
+
+
+def test_zip_packs_the_site_as_one_file(book: MiniBook, tmp_path: Path) -> None:
+    made = book.make("zip")
+    assert made.returncode == 0, made.stdout
+    with zipfile.ZipFile(book.path("attention-measured.zip")) as packed:
+        names = set(packed.namelist())
+    assert {"index.html", "book/intro.html", "notebooks/mini.html", "_static/mathjax/tex-chtml.js"} <= names
 
 
 def test_student_edition_has_starters_and_no_solutions(book: MiniBook) -> None:
