@@ -129,8 +129,10 @@ def finish_site(app: Sphinx, error: Exception | None) -> None:
     """Give each figure its colours for dark pages, in a style sheet of its own; drop files that no page uses."""
     if error or app.builder.format != "html":
         return
-    for unused in [*Path(app.outdir).rglob("*.map"), *Path(app.outdir).rglob("sphinx-thebe.*")]:
-        unused.unlink()
+    for pattern in ("*.map", "*.ttf", "sphinx-thebe.*"):
+        for unused in Path(app.outdir).rglob(pattern):
+            unused.unlink()
+    shutil.rmtree(Path(app.outdir) / "_static/locales", ignore_errors=True)  # translations of the theme
     rules = "".join(
         f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
         for light, dark in DARK.items()
