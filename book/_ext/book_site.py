@@ -83,7 +83,8 @@ def finish_page(
     for old, new in MENDED.items():
         if "body" in context:
             context["body"] = context["body"].replace(old, new)
-    first = doctree.next_node(nodes.paragraph) if doctree else None
+    paragraphs = doctree.findall(nodes.paragraph) if doctree else []
+    first = next((paragraph for paragraph in paragraphs if isinstance(paragraph.parent, nodes.section)), None)
     text = first.astext() if first else f"{context.get('title', pagename)}: a page of the book {app.config.project}."
     description = f'<meta name="description" content={quoteattr(" ".join(text.split()))} />'
     context["metatags"] = context.get("metatags", "") + description

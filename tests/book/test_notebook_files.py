@@ -192,6 +192,13 @@ def test_headings_details_and_equations_are_complete(chapter: str) -> None:
 
 
 @each_chapter
+def test_a_chapter_says_what_it_needs_and_how_long_it_runs(chapter: str) -> None:
+    where, first = next(cells(chapter, "markdown"))
+    missing = [what for what in ("**Prerequisites**: ", "**Running time**: ") if what not in first.source]
+    assert not missing, f"{where}: the first cell lacks {missing}"
+
+
+@each_chapter
 def test_cited_works_are_in_the_bibliography(chapter: str) -> None:
     bibliography = (TEXTS / "references.bib").read_text("utf-8")
     for where, cell in cells(chapter, "markdown"):

@@ -41,6 +41,7 @@ CHECKER = """\
 class d2l:
     def check(name, answer):
         print(name, "✓ right" if answer else "not attempted yet")"""
+NEEDS = "\n\n**Prerequisites**: none. **Running time**: one second."
 SOLUTION = "# @title Solution\nprint(6 * 7)\nd2l.check('double', 42)".replace("'", '"')
 
 
@@ -58,7 +59,7 @@ def chapter() -> Any:
     return nbformat.v4.new_notebook(
         metadata={"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
         cells=[
-            markdown("# Mini\n\nHow small can a chapter be? Go [home](../book/intro.md#where-to-go)."),
+            markdown(f"# Mini\n\nHow small can a chapter be? Go [home](../book/intro.md#where-to-go).{NEEDS}"),
             code(setup_cell(repository_url())),
             code(CHECKER),
             code("print(1 / 7)"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.minibook import MiniBook
+from tests.faults.minibook import NEEDS, MiniBook
 from tools.repository import setup_cell
 
 Fault = Callable[[MiniBook], None]
@@ -32,7 +32,7 @@ def source(number: int, text: str) -> Fault:
 
 def prose(text: str) -> Fault:
     """Another text for the first Markdown cell."""
-    return lambda book: book.edit(lambda notebook: notebook.cells[0].update(source=f"# Mini\n\n{text}"))
+    return lambda book: book.edit(lambda notebook: notebook.cells[0].update(source=f"# Mini\n\n{text}{NEEDS}"))
 
 
 def last_digit(book: MiniBook) -> None:
@@ -184,6 +184,10 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "a mark without a blank": (source(PRINTED, "#NBVAL_SKIP\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
     "an equation that is not there": (prose("See (1.7)."), r"mini: there is no equation \['1\.7'\]"),
     "an equation number used twice": (prose("$$a \\tag{1.1}$$ $$b \\tag{1.1}$$"), r"mini: an equation number is used"),
+    "a chapter without prerequisites": (
+        lambda book: book.edit(lambda notebook: notebook.cells[0].update(source="# Mini")),
+        r"mini, markdown cell 0.*the first cell lacks",
+    ),
     "a fold that is not closed": (prose("<details><summary>More</summary>"), r"mini: a <details> is not closed"),
     "a work missing from the bibliography": (
         prose("[This (2020)](https://arxiv.org/abs/2001.00001)"),

@@ -84,6 +84,33 @@ def test_each_solution_is_folded_and_named(page: str) -> None:
     assert not outside
 
 
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_chapter_leads_to_the_glossary_and_to_its_notebook(page: str) -> None:
+    links = {link["href"] for link in soup(page).find_all("a", href=True)}
+    assert "../book/glossary.html" in links
+    source = f"../_sources/{page.removesuffix('.html')}.ipynb"
+    assert source in links
+    committed = (NOTEBOOKS / f"{Path(page).stem}.ipynb").read_bytes()
+    assert ((SITE / page).parent / source).read_bytes() == committed
+
+
+def test_each_page_has_a_description_of_its_own() -> None:
+    described = [soup(page).find("meta", attrs={"name": "description"})["content"] for page in PAGES]
+    assert all(len(text) > 30 for text in described) and len(set(described)) == len(PAGES)
+
+
+def test_the_report_names_notebooks_times_and_versions() -> None:
+    rows = [[cell.get_text() for cell in row.find_all("td")] for row in soup("book/about.html").find_all("tr")]
+    tested = [row for row in rows if len(row) == 3]
+    assert len(tested) == len(CHAPTERS)
+    assert all(int(cells) > 0 and float(seconds) > 0 for _, cells, seconds in tested)
+    versions = dict(row for row in rows if len(row) == 2)
+    pinned = re.findall(
+        r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text("utf-8").split("# What these")[0], re.M
+    )
+    assert len(pinned) > 10 and all(versions[name].split("+")[0] == version for name, version in pinned)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_no_markup_leaks_into_a_page(page: str) -> None:
     article = soup(page).find("article")
@@ -106,6 +133,12 @@ def test_no_button_leads_to_a_repository_that_is_not_set(page: str) -> None:
 def test_each_colour_of_a_figure_has_its_partner_for_dark_pages() -> None:
     colours = {f"#{colour}" for colour in re.findall(r"\b[0-9a-f]{6}\b", STYLE)}
     assert colours == set(DARK)
+
+
+def test_page_and_figures_share_one_palette() -> None:
+    css = (ROOT / "book/_static/book.css").read_text("utf-8")
+    surfaces = {"#f5f6f8", "#1b1e24"}
+    assert set(re.findall(r"#[0-9a-f]{6}\b", css)) <= set(DARK) | set(DARK.values()) | surfaces
 
 
 def test_colours_of_figures_can_be_read_in_the_dark() -> None:
