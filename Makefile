@@ -18,7 +18,7 @@ export PYTHONPATH := $(CURDIR)
 CHAPTERS := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 TESTED := $(NOTEBOOKS:notebooks/%.ipynb=.build/tested/%)
-PACKAGE := $(sort $(wildcard d2lmini/*.py d2lmini/*/*.py d2lmini/*.mplstyle))
+PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/null))
 TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/*.py book/_static/* book/_templates/*))
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py

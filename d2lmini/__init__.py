@@ -3,16 +3,9 @@
 ``import d2lmini as d2l`` gives every public name. Batch first; a mask is boolean and ``True`` means *may attend*.
 """
 
-from d2lmini.attention import (
-    AdditiveAttention,
-    DotProductAttention,
-    causal_mask,
-    from_mha_mask,
-    masked_softmax,
-    to_mha_mask,
-    valid_lens_mask,
-)
+from d2lmini.attention import AdditiveAttention, DotProductAttention, masked_softmax
 from d2lmini.checks import check
+from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
 from d2lmini.plot import plot, show_heatmaps, use_svg_display
 
 __all__ = [

@@ -77,20 +77,14 @@ def plot(
             as ordinates.
     """
     use_svg_display()
-    lines = _as_lines(X) if Y is None else _as_lines(Y)
-    abscissae = [np.arange(len(line)) for line in lines] if Y is None else _as_lines(X)
-    if len(abscissae) == 1:
-        abscissae = abscissae * len(lines)
-    for name, given in (("X", abscissae), ("legend", legend), ("fmts", fmts)):
-        if given is not None and (isinstance(given, str) or len(given) != len(lines)):
+    pairs = _paired(X, Y)
+    for name, given in (("legend", legend), ("fmts", fmts)):
+        if given is not None and (isinstance(given, str) or len(given) != len(pairs)):
             found = repr(given) if isinstance(given, str) else len(given)
-            raise ValueError(f"{name} must have one entry for each of the {len(lines)} lines, got {found}")
-    for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
-        if len(x) != len(y):
-            raise ValueError(f"line {i} has {len(x)} abscissae in X but {len(y)} ordinates in Y")
+            raise ValueError(f"{name} must have one entry for each of the {len(pairs)} lines, got {found}")
     if axes is None:
         axes = plt.figure(figsize=figsize).add_subplot()
-    for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
+    for i, (x, y) in enumerate(pairs):
         line = axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []))[0]
         if len(x) <= _FEW_POINTS and not fmts:
             line.set_marker("o")
@@ -99,7 +93,7 @@ def plot(
     axes.set(xscale=xscale, yscale=yscale)
     settings = {"xlabel": xlabel, "ylabel": ylabel, "xlim": xlim, "ylim": ylim}
     axes.set(**{name: setting for name, setting in settings.items() if setting is not None})
-    points = sorted({x for line in abscissae for x in _rounded(line, xscale).tolist() if x > 0})
+    points = sorted({x for line, _ in pairs for x in _rounded(line, xscale).tolist() if x > 0})
     if xscale == "log" and len(points) <= _FEW_POINTS:
         axes.set_xticks(points, [f"{point:g}" for point in points])
         axes.xaxis.set_minor_locator(NullLocator())
@@ -164,6 +158,20 @@ def show_heatmaps(
     bar = figure.colorbar(scale, ax=panels, shrink=0.7)
     bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
     bar.outline.set_visible(False)
+
+
+def _paired(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The abscissae and ordinates of each line."""
+    lines = _as_lines(X) if Y is None else _as_lines(Y)
+    abscissae = [np.arange(len(line)) for line in lines] if Y is None else _as_lines(X)
+    if len(abscissae) == 1:
+        abscissae = abscissae * len(lines)
+    if len(abscissae) != len(lines):
+        raise ValueError(f"X must have one entry for each of the {len(lines)} lines, got {len(abscissae)}")
+    for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
+        if len(x) != len(y):
+            raise ValueError(f"line {i} has {len(x)} abscissae in X but {len(y)} ordinates in Y")
+    return list(zip(abscissae, lines, strict=True))
 
 
 def _cell_ticks(count: int) -> tuple[list[float], list[str]]:

@@ -230,6 +230,22 @@ def test_float16_scores_beyond_65504_do_not_overflow() -> None:
         assert (result[0] if need_weights else result).item() == 1.0
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_both_paths_agree_under_autocast(dtype: torch.dtype) -> None:
+    queries, keys = (
+        torch.full((1, 1, 64), 200.0),
+        torch.stack([torch.full((64,), 200.0), torch.full((64,), 100.0)])[None],
+    )
+    values = torch.tensor([[[1.0], [2.0]]])
+    attention = d2l.DotProductAttention(0.0)
+    with torch.autocast("cpu", dtype=dtype):
+        output, weights = attention(queries, keys, values, need_weights=True)
+        fused = attention(queries, keys, values)
+    assert (
+        weights.tolist() == [[[1, 0]]] and output.item() == fused.item() == 1 and output.dtype == fused.dtype == dtype
+    )
+
+
 def test_it_prints_as_in_the_sources() -> None:
     assert str(d2l.DotProductAttention(0.5)) == ("DotProductAttention(\n  (dropout): Dropout(p=0.5, inplace=False)\n)")
 

@@ -1,0 +1,167 @@
+"""Masks: who may attend to what.
+
+A mask is boolean and ``True`` means *may attend*, as in :func:`torch.nn.functional.scaled_dot_product_attention`.
+``torch.nn.MultiheadAttention`` uses the opposite; :func:`to_mha_mask` and :func:`from_mha_mask` convert.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+__all__ = ["causal_mask", "from_mha_mask", "to_mha_mask", "valid_lens_mask"]
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)  # those that can be compared
+
+
+def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
+    """Mask that lets a query attend to the first ``valid_lens`` keys only.
+
+    Args:
+        valid_lens: integers in ``0..num_keys``, of shape ``(batch,)`` (one length for all queries of an example)
+            or ``(batch, queries)`` (one length for each query).
+        num_keys: number of keys.
+
+    Returns:
+        Boolean mask, ``True`` = may attend, of shape ``(batch, 1, num_keys)`` or ``(batch, queries, num_keys)``.
+
+    Raises:
+        ValueError: if ``valid_lens`` is not a tensor of integers, has another number of dimensions, or holds a
+            length outside ``0..num_keys``.
+    """
+    if not isinstance(valid_lens, Tensor) or valid_lens.dtype not in _INTEGERS:
+        found = valid_lens.dtype if isinstance(valid_lens, Tensor) else type(valid_lens).__name__
+        raise ValueError(f"valid_lens must be a tensor of integers, got {found}")
+    if valid_lens.dim() not in (1, 2):
+        raise ValueError(f"valid_lens must have shape (batch,) or (batch, queries), got {tuple(valid_lens.shape)}")
+    lowest, highest = (int(valid_lens.min()), int(valid_lens.max())) if valid_lens.numel() else (0, 0)
+    if lowest < 0 or highest > num_keys:
+        raise ValueError(
+            f"valid_lens must lie in 0..{num_keys} (the number of keys), got values from {lowest} to {highest}"
+        )
+    lens = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]
+    return torch.arange(num_keys, device=valid_lens.device) < lens
+
+
+def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
+    """Mask that lets query ``i`` attend to keys ``0..i``: ``mask[i, j] = (j <= i)``.
+
+    With more keys than queries the queries are taken to be the last ones, as in decoding with a cache: the last
+    query sees all keys.
+
+    Args:
+        num_queries: number of queries, at least 0.
+        num_keys: number of keys, at least ``num_queries``; by default the same.
+        device: where to put the mask.
+
+    Returns:
+        Boolean mask, ``True`` = may attend, of shape ``(num_queries, num_keys)``.
+
+    Raises:
+        ValueError: if ``num_queries`` is negative or there are fewer keys than queries.
+    """
+    num_keys = num_queries if num_keys is None else num_keys
+    if not 0 <= num_queries <= num_keys:
+        raise ValueError(
+            f"causal_mask needs 0 <= num_queries <= num_keys, got num_queries={num_queries}, num_keys={num_keys}"
+        )
+    all_pairs = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
+    return all_pairs.tril(diagonal=num_keys - num_queries)
+
+
+def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
+    """Turn a mask of this package into the ``attn_mask`` of :class:`torch.nn.MultiheadAttention`.
+
+    Args:
+        mask: boolean, ``True`` = may attend, of shape ``(queries, keys)``, ``(batch, queries, keys)`` or
+            ``(batch, num_heads or 1, queries, keys)``, none of these dimensions shortened to 1 for broadcasting.
+        num_heads: number of heads of the module that gets the mask, at least 1.
+
+    Returns:
+        Boolean mask, ``True`` = may **not** attend, of shape ``(queries, keys)`` for a mask of that shape, else
+        ``(batch * num_heads, queries, keys)``, the heads of one example next to each other.
+
+    Raises:
+        ValueError: if ``mask`` is not boolean, its shape is none of those listed, or ``num_heads`` is less than 1.
+    """
+    _check_mask_dtype(mask)
+    if num_heads < 1:
+        raise ValueError(f"num_heads must be at least 1, got {num_heads}")
+    if mask.dim() == 2:
+        return ~mask
+    if mask.dim() == 3:
+        mask = mask[:, None]
+    if mask.dim() != 4 or mask.shape[1] not in (1, num_heads):
+        raise ValueError(
+            "mask must have shape (queries, keys), (batch, queries, keys) or (batch, num_heads or 1, queries, keys) "
+            f"with num_heads={num_heads}, got {tuple(mask.shape)}"
+        )
+    return ~mask.expand(-1, num_heads, -1, -1).flatten(0, 1)
+
+
+def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
+    """Turn the ``attn_mask`` of :class:`torch.nn.MultiheadAttention` into a mask of this package.
+
+    Args:
+        attn_mask: boolean with ``True`` = may **not** attend, or floating point with 0 (may attend) and ``-inf``
+            (may not), of shape ``(queries, keys)`` or ``(batch * num_heads, queries, keys)``.
+        num_heads: number of heads of the module that the mask was made for.
+
+    Returns:
+        Boolean mask, ``True`` = may attend, of shape ``(queries, keys)`` or ``(batch, num_heads, queries, keys)``.
+
+    Raises:
+        ValueError: if ``attn_mask`` holds other values or has another shape.
+    """
+    if isinstance(attn_mask, Tensor) and attn_mask.is_floating_point():
+        allowed = attn_mask == 0
+        if not bool((allowed | (attn_mask == -math.inf)).all()):
+            raise ValueError("a floating-point attn_mask must hold only 0 and -inf to become a boolean mask")
+    else:
+        _check_mask_dtype(attn_mask, "attn_mask")
+        allowed = ~attn_mask
+    if allowed.dim() == 2:
+        return allowed
+    if allowed.dim() != 3 or num_heads < 1 or allowed.shape[0] % num_heads:
+        raise ValueError(
+            f"attn_mask must have shape (queries, keys) or (batch * num_heads, queries, keys) with "
+            f"num_heads={num_heads}, got {tuple(attn_mask.shape)}"
+        )
+    return allowed.unflatten(0, (-1, num_heads))
+
+
+def sees_nothing(allowed: Tensor) -> Tensor:
+    """``True`` where a query may attend to nothing; ``allowed`` with its last dimension reduced to 1."""
+    return ~allowed.any(dim=-1, keepdim=True)
+
+
+def combined_mask(shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None) -> Tensor | None:
+    """Both restrictions as one mask that broadcasts to ``shape`` = (batch, queries, keys), or ``None``."""
+    batch, num_queries, num_keys = shape
+    allowed = None
+    if valid_lens is not None:
+        allowed = valid_lens_mask(valid_lens, num_keys)
+        if tuple(valid_lens.shape) not in ((batch,), (batch, num_queries)):
+            raise ValueError(
+                f"valid_lens must have shape {(batch,)} or {(batch, num_queries)} to go with scores of shape "
+                f"{(batch, num_queries, num_keys)}, got {tuple(valid_lens.shape)}"
+            )
+    if mask is not None:
+        _check_mask_dtype(mask)
+        fits = mask.dim() <= 3 and all(
+            size in (1, whole) for size, whole in zip(mask.shape[::-1], (num_keys, num_queries, batch), strict=False)
+        )
+        if not fits:
+            raise ValueError(f"mask must broadcast to {(batch, num_queries, num_keys)}, got {tuple(mask.shape)}")
+        # A key dimension of 1 would stand for all keys at once: spelled out, so that `any` counts keys.
+        mask = mask.expand(batch, num_queries, num_keys)
+        allowed = mask if allowed is None else allowed & mask
+    return allowed
+
+
+def _check_mask_dtype(mask: Tensor, name: str = "mask") -> None:
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise ValueError(f"{name} must be a boolean tensor, got {found}")
