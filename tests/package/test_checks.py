@@ -156,6 +156,7 @@ WRONG = [
     ("masked-pooling", pooling(mask_scores=lambda s, m: s), "the mask is not used"),
     ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(~m, 0.5)), "what must the score of a masked key"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m) + 1, "print each"),
+    ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m) + 0.001, "print each"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).squeeze(), "shape of each step"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).tolist(), "return a tensor"),
     ("masked-pooling", pooling_in_place, "an operation that ends in _ works in place"),

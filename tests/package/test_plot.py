@@ -105,6 +105,7 @@ def test_figures_show_what_differs(unit: float) -> None:
 
 def test_small_numbers_survive_on_a_logarithmic_axis() -> None:
     d2l.plot([1, 2], [1.23456789e-7, 3e-7], yscale="log")
+    assert plt.gca().get_yscale() == "log"
     assert lines()[0][1] == [1.2346e-7, 3e-7]
 
 
