@@ -140,6 +140,15 @@ def test_figures_follow_the_theme_on_an_opaque_ground(view: Any, page: str) -> N
         assert max(lightness) - min(lightness) > 450, "ink and ground are too close"
 
 
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_printed_output_stands_on_the_ground_of_the_page(view: Any, page: str) -> None:
+    open_page(view, page)
+    output = view.locator(".cell_output .output.stream").first
+    output.scroll_into_view_if_needed()
+    ground = (255, 255, 255) if view.theme == "light" else (18, 18, 18)
+    assert Image.open(io.BytesIO(output.screenshot())).convert("RGB").getpixel((3, 3)) == ground
+
+
 def test_figures_follow_the_switch_and_not_the_system(view: Any) -> None:
     open_page(view, CHAPTERS[0])
     other, ground = ("dark", (18, 18, 18)) if view.theme == "light" else ("light", (255, 255, 255))
