@@ -123,11 +123,9 @@ def execute(notebook: NotebookNode) -> NotebookNode:
     executor = ExecutePreprocessor(timeout=600, record_timing=False, extra_arguments=quiet)
     executor.preprocess(notebook, {"metadata": {"path": str(NOTEBOOKS)}})
     CoalesceStreamsPreprocessor().preprocess(notebook, {})
-    ClearMetadataPreprocessor(
-        preserve_cell_metadata_mask=CELL_METADATA,
-        preserve_nb_metadata_mask={"kernelspec", ("language_info", "name")},
-    ).preprocess(notebook, {})
-    for cell in notebook.cells:
+    kept = {"kernelspec", ("language_info", "name")}
+    ClearMetadataPreprocessor(clear_cell_metadata=False, preserve_nb_metadata_mask=kept).preprocess(notebook, {})
+    for cell in notebook.cells:  # that preprocessor would skip the Markdown cells
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in CELL_METADATA}
     return notebook
 
