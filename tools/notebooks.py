@@ -21,6 +21,9 @@ from jupytext.config import load_jupytext_config
 from nbclient.exceptions import CellExecutionError
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CoalesceStreamsPreprocessor, ExecutePreprocessor
 from nbformat import NotebookNode
+from traitlets.config import Config
+
+from tools.kernels import over_files
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS, NOTEBOOKS, AGREED = ROOT / "book", ROOT / "notebooks", ROOT / ".build" / "agreed"
@@ -120,7 +123,8 @@ def with_ids(notebook: NotebookNode, stored: NotebookNode) -> NotebookNode:
 def execute(notebook: NotebookNode) -> NotebookNode:
     """Run all cells and leave only what is the same on every machine."""
     quiet = ["--log-level=ERROR"]  # the kernel's own remarks are not the chapter's
-    executor = ExecutePreprocessor(timeout=600, record_timing=False, extra_arguments=quiet)
+    config = Config(KernelManager=over_files())
+    executor = ExecutePreprocessor(config=config, timeout=600, record_timing=False, extra_arguments=quiet)
     executor.preprocess(notebook, {"metadata": {"path": str(NOTEBOOKS)}})
     CoalesceStreamsPreprocessor().preprocess(notebook, {})
     kept = {"kernelspec", ("language_info", "name")}

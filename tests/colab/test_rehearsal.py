@@ -18,6 +18,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from tools.kernels import over_files
 from tools.notebooks import NOTEBOOKS, ROOT
 
 URL = "https://github.com/me/my-fork"
@@ -26,11 +27,13 @@ RUN = """
 import sys
 import nbformat
 from nbconvert.preprocessors import ExecutePreprocessor
+from traitlets.config import Config
 
-path = sys.argv[1]
+path, transport, ip = sys.argv[1:]
 notebook = nbformat.read(path, as_version=4)
+executor = ExecutePreprocessor(config=Config(KernelManager={"transport": transport, "ip": ip}), timeout=600)
 try:
-    ExecutePreprocessor(timeout=600, kernel_name="python3").preprocess(notebook, {"metadata": {"path": "."}})
+    executor.preprocess(notebook, {"metadata": {"path": "."}})
 finally:
     nbformat.write(notebook, path)
 """
@@ -87,7 +90,7 @@ def play(colab: Path, fork: Path, notebook: Path) -> Any:
         '{"argv": ["%s", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "Python 3", '
         '"language": "python"}' % (colab / "bin/python")
     )
-    command = [colab / "bin/python", "-c", RUN, notebook.name]
+    command = [colab / "bin/python", "-c", RUN, notebook.name, *over_files().values()]
     done = subprocess.run(command, cwd=notebook.parent, env=env, text=True, capture_output=True, check=False)
     played = nbformat.read(notebook, as_version=4)
     played["stderr"] = done.stderr

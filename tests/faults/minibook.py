@@ -81,11 +81,7 @@ class MiniBook:
 
     def make(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run make as a user would, whatever make runs these tests."""
-        kept = {
-            k: v
-            for k, v in os.environ.items()
-            if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-        }
+        kept = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
         return subprocess.run(
             ["make", *arguments],
             cwd=self.folder,

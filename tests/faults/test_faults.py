@@ -277,6 +277,17 @@ def test_an_old_python_is_refused_by_name(book: MiniBook, tmp_path: Path) -> Non
     assert made.returncode != 0 and "Python 3.11 or later is needed" in made.stdout
 
 
+def test_kernels_side_by_side_need_no_port(book: MiniBook) -> None:
+    """A port that was free when it was picked can be taken when the kernel wants it: "Address already in use"."""
+    shown = 'import json\n\nimport ipykernel\n\nprint(json.load(open(ipykernel.get_connection_file()))["transport"])'
+    book.replace("book/mini.md", "print(1 / 7)", shown)
+    made = book.make("notebooks")
+    assert made.returncode == 0, made.stdout
+    assert code_cells(book.notebook())[PRINTED].outputs[0].text == "ipc\n"
+    made = book.make("book")  # nbval's kernel prints the same
+    assert made.returncode == 0, made.stdout
+
+
 # ---- what `make book` does again, and what it does not ----
 
 
