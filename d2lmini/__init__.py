@@ -3,14 +3,17 @@
 ``import d2lmini as d2l`` gives every public name. Batch first; a mask is boolean and ``True`` means *may attend*.
 """
 
-from d2lmini.attention import AdditiveAttention, DotProductAttention, masked_softmax
+from d2lmini.attention import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
 from d2lmini.checks import check
 from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
+from d2lmini.multihead import MultiHeadAttention, transpose_output, transpose_qkv
 from d2lmini.plot import plot, show_heatmaps, use_svg_display
 
 __all__ = [
     "AdditiveAttention",
     "DotProductAttention",
+    "MultiHeadAttention",
+    "SelfAttention",
     "causal_mask",
     "check",
     "from_mha_mask",
@@ -18,6 +21,8 @@ __all__ = [
     "plot",
     "show_heatmaps",
     "to_mha_mask",
+    "transpose_output",
+    "transpose_qkv",
     "use_svg_display",
     "valid_lens_mask",
 ]

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from d2lmini.inputs import check_inputs, check_layer, hide_unseen
 from d2lmini.masks import combined_mask, sees_nothing
 
-__all__ = ["AdditiveAttention", "DotProductAttention", "masked_softmax"]
+__all__ = ["AdditiveAttention", "DotProductAttention", "SelfAttention", "masked_softmax"]
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None) -> Tensor:
@@ -88,14 +89,14 @@ class DotProductAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others.
         """
-        _check_inputs(queries, keys, values)
+        check_inputs(queries, keys, values)
         if queries.shape[-1] != keys.shape[-1] or queries.shape[-1] == 0:
             raise ValueError(
                 "queries and keys must have the same size, at least 1, in their last dimension, got "
                 f"{tuple(queries.shape)} and {tuple(keys.shape)}"
             )
         allowed = combined_mask((*queries.shape[:2], keys.shape[1]), valid_lens, mask)
-        keys, values = _hide_unseen(keys, values, allowed)
+        queries, keys, values = hide_unseen(queries, keys, values, allowed)
         if need_weights:
             # In float32 at least, as in the fused kernels: a float16 score overflows beyond 65504.
             wide = torch.promote_types(queries.dtype, torch.float32)
@@ -169,19 +170,11 @@ class AdditiveAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        _check_inputs(queries, keys, values)
-        for name, inputs, size in (
-            ("queries", queries, self.W_q.in_features),
-            ("keys", keys, self.W_k.in_features),
-        ):
-            if inputs.shape[-1] != size:
-                raise ValueError(f"{name} must have size {size} in their last dimension, got {tuple(inputs.shape)}")
-        if queries.dtype != self.w_v.weight.dtype:
-            raise ValueError(
-                f"queries must have the dtype of the weights, {self.w_v.weight.dtype}, got {queries.dtype}"
-            )
+        check_inputs(queries, keys, values)
+        check_layer("queries", queries, self.W_q)
+        check_layer("keys", keys, self.W_k)
         allowed = combined_mask((*queries.shape[:2], keys.shape[1]), valid_lens, mask)
-        keys, values = _hide_unseen(keys, values, allowed)
+        queries, keys, values = hide_unseen(queries, keys, values, allowed)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
         weights = masked_softmax(self.w_v(features).squeeze(-1), mask=allowed)
@@ -189,27 +182,49 @@ class AdditiveAttention(nn.Module):
         return (output, weights) if need_weights else output
 
 
-def _hide_unseen(keys: Tensor, values: Tensor, allowed: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Zeros for the keys and values that no query may see: 0 times whatever the padding holds could be NaN."""
-    if allowed is None:
-        return keys, values
-    unseen = ~allowed.any(dim=-2)[..., None]
-    return keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
+class SelfAttention(nn.Module):
+    r"""Self-attention with one head: queries, keys and values are made from one sequence.
 
+    .. math:: Y = A V, \quad A = \mathrm{softmax}\!\left(Q K^\top / \sqrt{d}\right), \quad
+              Q = X W_q^\top + b_q, \; K = X W_k^\top + b_k, \; V = X W_v^\top + b_v
 
-def _check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    inputs = {"queries": queries, "keys": keys, "values": values}
-    for name, tensor in inputs.items():
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"{name} must be a tensor, got {type(tensor).__name__}")
-    shapes = {name: tuple(tensor.shape) for name, tensor in inputs.items()}
-    for name, shape in shapes.items():
-        if len(shape) != 3:
-            raise ValueError(f"{name} must have shape (batch, steps, size), got {shape}")
-    if not shapes["queries"][0] == shapes["keys"][0] == shapes["values"][0]:
-        raise ValueError(f"queries, keys and values must have the same batch size, got {shapes}")
-    if shapes["keys"][1] != shapes["values"][1]:
-        raise ValueError(f"there must be one value for each key, got {shapes}")
-    dtypes = [queries.dtype, keys.dtype, values.dtype]
-    if len(set(dtypes)) > 1 or not queries.is_floating_point():
-        raise ValueError(f"queries, keys and values must share one floating-point dtype, got {dtypes}")
+    It has no output projection and no dropout; :class:`~d2lmini.multihead.MultiHeadAttention` has both.
+
+    Args:
+        d_model: size of a token, of its query, of its key and of its value; at least 1.
+
+    Raises:
+        ValueError: if ``d_model`` is less than 1.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        if d_model < 1:
+            raise ValueError(f"d_model must be at least 1, got {d_model}")
+        self.W_q = nn.Linear(d_model, d_model)
+        self.W_k = nn.Linear(d_model, d_model)
+        self.W_v = nn.Linear(d_model, d_model)
+        self.attention = DotProductAttention(dropout=0.0)
+
+    def forward(
+        self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Let each token of a sequence attend to the tokens of the same sequence.
+
+        Args:
+            X: ``(batch, steps, d_model)``.
+            valid_lens: ``(batch,)`` or ``(batch, steps)``, see :func:`~d2lmini.masks.valid_lens_mask`.
+            mask: boolean, ``True`` = may attend, broadcasting to ``(batch, steps, steps)``.
+
+        Returns:
+            The output, ``(batch, steps, d_model)``, and the weights, ``(batch, steps, steps)``. A token that may
+            attend to nothing gets 0 for both.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the others or ``d_model``.
+        """
+        check_inputs(X, X, X)
+        check_layer("X", X, self.W_q)
+        allowed = combined_mask((*X.shape[:2], X.shape[1]), valid_lens, mask)
+        inputs, keys, values = hide_unseen(X, X, X, allowed)
+        return self.attention(self.W_q(inputs), self.W_k(keys), self.W_v(values), mask=allowed, need_weights=True)

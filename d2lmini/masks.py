@@ -138,27 +138,40 @@ def sees_nothing(allowed: Tensor) -> Tensor:
 
 
 def combined_mask(shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None) -> Tensor | None:
-    """Both restrictions as one mask that broadcasts to ``shape`` = (batch, queries, keys), or ``None``."""
-    batch, num_queries, num_keys = shape
+    """Both restrictions as one mask that broadcasts to ``shape``, or ``None`` if there are none.
+
+    ``shape`` is ``(batch, queries, keys)`` or ``(batch, num_heads, queries, keys)``.
+    """
+    shape = tuple(shape)
+    batch, num_queries, num_keys = shape[0], shape[-2], shape[-1]
     allowed = None
     if valid_lens is not None:
         allowed = valid_lens_mask(valid_lens, num_keys)
         if tuple(valid_lens.shape) not in ((batch,), (batch, num_queries)):
             raise ValueError(
                 f"valid_lens must have shape {(batch,)} or {(batch, num_queries)} to go with scores of shape "
-                f"{(batch, num_queries, num_keys)}, got {tuple(valid_lens.shape)}"
+                f"{shape}, got {tuple(valid_lens.shape)}"
             )
+        if len(shape) == 4:
+            allowed = allowed[:, None]
     if mask is not None:
-        _check_mask_dtype(mask)
-        fits = mask.dim() <= 3 and all(
-            size in (1, whole) for size, whole in zip(mask.shape[::-1], (num_keys, num_queries, batch), strict=False)
-        )
-        if not fits:
-            raise ValueError(f"mask must broadcast to {(batch, num_queries, num_keys)}, got {tuple(mask.shape)}")
+        _check_mask(mask, shape)
         # A key dimension of 1 would stand for all keys at once: spelled out, so that `any` counts keys.
-        mask = mask.expand(batch, num_queries, num_keys)
+        mask = mask.expand(shape)
         allowed = mask if allowed is None else allowed & mask
     return allowed
+
+
+def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
+    _check_mask_dtype(mask)
+    pairs = zip(mask.shape[::-1], shape[::-1], strict=False)
+    if mask.dim() > len(shape) or any(size not in (1, whole) for size, whole in pairs):
+        raise ValueError(f"mask must broadcast to {shape}, got {tuple(mask.shape)}")
+    if len(shape) == 4 and mask.dim() == 3 and mask.shape[0] != 1:
+        raise ValueError(
+            f"mask of shape {tuple(mask.shape)} is ambiguous: for one mask an example write mask[:, None], "
+            "for one mask a head mask[None]"
+        )
 
 
 def _check_mask_dtype(mask: Tensor, name: str = "mask") -> None:

@@ -194,11 +194,14 @@ def test_dropout_acts_in_training_only_and_on_the_output_only(kind: str, need_we
 def test_padding_may_hold_anything(attention: torch.nn.Module, need_weights: bool, junk: float) -> None:
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
-    lens = torch.tensor([3, 0])  # two padded keys, and an example that is padding throughout
+    lens = torch.tensor(
+        [[3, 3, 0], [0, 0, 0]]
+    )  # two padded keys, a padded query, an example that is padding throughout
     results = []
     for filling in (0.0, junk):
-        hidden = torch.arange(5)[:, None] >= lens[:, None, None]
-        leaves = [queries.clone(), keys.masked_fill(hidden, filling), values.masked_fill(hidden, filling)]
+        hidden = torch.arange(5)[:, None] >= lens[:, :1, None]
+        leaves = [queries.masked_fill(lens[..., None] == 0, filling)]
+        leaves += [keys.masked_fill(hidden, filling), values.masked_fill(hidden, filling)]
         leaves = [leaf.requires_grad_() for leaf in leaves]
         output = attention(*leaves, lens, need_weights=need_weights)
         output = output[0] if need_weights else output

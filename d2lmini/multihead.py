@@ -1,0 +1,168 @@
+"""Multi-head attention: several attention poolings side by side, computed as one."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from d2lmini.attention import DotProductAttention
+from d2lmini.inputs import check_inputs, check_layer, hide_unseen
+from d2lmini.masks import combined_mask, sees_nothing
+
+__all__ = ["MultiHeadAttention", "transpose_output", "transpose_qkv"]
+
+
+class MultiHeadAttention(nn.Module):
+    r"""Multi-head attention (`Vaswani et al., 2017 <https://arxiv.org/abs/1706.03762>`_).
+
+    .. math:: W_o [h_1; \ldots; h_H], \quad h_i = f(W_q^{(i)} q, W_k^{(i)} k, W_v^{(i)} v)
+
+    with :math:`f` scaled dot-product attention. Each of the ``num_heads`` heads works with ``num_hiddens / num_heads``
+    numbers a token. The three projections of all heads are one matrix each: its rows
+    ``i * num_hiddens / num_heads`` and following belong to head ``i``. With the same weights it is equal to
+    :class:`torch.nn.MultiheadAttention`.
+
+    Args:
+        key_size: size of a key.
+        query_size: size of a query.
+        value_size: size of a value.
+        num_hiddens: size of the output, and of the queries, keys and values of all heads together.
+        num_heads: number of heads; it divides ``num_hiddens``.
+        dropout: probability with which a weight is dropped in training.
+        bias: whether the four projections add a bias.
+
+    Raises:
+        ValueError: if ``num_hiddens`` or ``num_heads`` is less than 1, or ``num_hiddens`` is not divisible by
+            ``num_heads``.
+    """
+
+    def __init__(
+        self,
+        key_size: int,
+        query_size: int,
+        value_size: int,
+        num_hiddens: int,
+        num_heads: int,
+        dropout: float,
+        bias: bool = False,
+    ) -> None:
+        super().__init__()
+        _check_heads(num_hiddens, num_heads)
+        self.num_heads = num_heads
+        self.attention = DotProductAttention(dropout)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Pool the values, once in each head, and project what the heads found.
+
+        Args:
+            queries: ``(batch, queries, query_size)``.
+            keys: ``(batch, keys, key_size)``.
+            values: ``(batch, keys, value_size)``.
+            valid_lens: ``(batch,)`` or ``(batch, queries)``, the same for all heads, see
+                :func:`~d2lmini.masks.valid_lens_mask`.
+            mask: boolean, ``True`` = may attend, broadcasting to ``(batch, num_heads, queries, keys)``. Of three
+                dimensions, the first must be 1: whether it stood for examples or for heads could not be told.
+            need_weights: also return the weights. Without them PyTorch's fused kernel is used.
+
+        Returns:
+            The output, ``(batch, queries, num_hiddens)``; with ``need_weights`` the pair of it and the weights of each
+            head before dropout, ``(batch, num_heads, queries, keys)``. A query that may attend to nothing in one head
+            gets 0 from that head; one that may attend to nothing in all heads gets output 0, also with a bias.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
+        """
+        check_inputs(queries, keys, values)
+        for name, inputs, layer in (
+            ("queries", queries, self.W_q),
+            ("keys", keys, self.W_k),
+            ("values", values, self.W_v),
+        ):
+            check_layer(name, inputs, layer)
+        shape = (queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1])
+        allowed = combined_mask(shape, valid_lens, mask)
+        in_any_head = None if allowed is None else allowed.any(dim=1)
+        queries, keys, values = hide_unseen(queries, keys, values, in_any_head)
+        pooled = self.attention(
+            transpose_qkv(self.W_q(queries), self.num_heads),
+            transpose_qkv(self.W_k(keys), self.num_heads),
+            transpose_qkv(self.W_v(values), self.num_heads),
+            mask=None if allowed is None else allowed.expand(shape).flatten(0, 1),
+            need_weights=need_weights,
+        )
+        heads, weights = pooled if need_weights else (pooled, None)
+        output = self.W_o(transpose_output(heads, self.num_heads))
+        if in_any_head is not None:  # a bias would reach it otherwise
+            output = output.masked_fill(sees_nothing(in_any_head), 0.0)
+        return output if weights is None else (output, weights.unflatten(0, shape[:2]))
+
+
+def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
+    """Split the last dimension into heads, and put the heads next to the batch.
+
+    Example ``b`` in head ``i`` becomes entry ``b * num_heads + i``: what belongs to an example, such as its valid
+    length, is to be repeated with :func:`torch.repeat_interleave`.
+
+    Args:
+        X: ``(batch, steps, num_hiddens)``.
+        num_heads: number of heads; it divides ``num_hiddens``.
+
+    Returns:
+        ``(batch * num_heads, steps, num_hiddens / num_heads)``.
+
+    Raises:
+        ValueError: if ``X`` is no tensor of three dimensions, or ``num_hiddens`` is not divisible by ``num_heads``.
+    """
+    _check_three_dimensions(X, "(batch, steps, num_hiddens)")
+    _check_heads(X.shape[2], num_heads)
+    X = X.unflatten(2, (num_heads, -1))  # (batch, steps, num_heads, num_hiddens / num_heads)
+    return X.transpose(1, 2).flatten(0, 1)
+
+
+def transpose_output(X: Tensor, num_heads: int) -> Tensor:
+    """Undo :func:`transpose_qkv`: put the heads of a token next to each other.
+
+    Args:
+        X: ``(batch * num_heads, steps, num_hiddens / num_heads)``.
+        num_heads: number of heads.
+
+    Returns:
+        ``(batch, steps, num_hiddens)``.
+
+    Raises:
+        ValueError: if ``X`` is no tensor of three dimensions, or its first is not divisible by ``num_heads``.
+    """
+    _check_three_dimensions(X, "(batch * num_heads, steps, num_hiddens / num_heads)")
+    if num_heads < 1 or X.shape[0] % num_heads:
+        raise ValueError(
+            f"the first dimension of X must be divisible by num_heads, got shape {tuple(X.shape)} and "
+            f"num_heads={num_heads}"
+        )
+    X = X.unflatten(0, (X.shape[0] // num_heads, num_heads))  # (batch, num_heads, steps, ...)
+    return X.transpose(1, 2).flatten(2, 3)
+
+
+def _check_heads(num_hiddens: int, num_heads: int) -> None:
+    if num_hiddens < 1 or num_heads < 1 or num_hiddens % num_heads:
+        raise ValueError(
+            "num_hiddens must be divisible by num_heads, both at least 1, got "
+            f"num_hiddens={num_hiddens} and num_heads={num_heads}"
+        )
+
+
+def _check_three_dimensions(X: Tensor, shape: str) -> None:
+    if not isinstance(X, Tensor) or X.dim() != 3:
+        found = tuple(X.shape) if isinstance(X, Tensor) else type(X).__name__
+        raise ValueError(f"X must have shape {shape}, got {found}")
