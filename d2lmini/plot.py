@@ -16,6 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import QuadMesh
 from matplotlib.ticker import NullLocator
 from torch import Tensor
 
@@ -108,6 +109,10 @@ def show_heatmaps(
     titles: Sequence[str] | None = None,
     figsize: tuple[float, float] = (2.5, 2.5),
     cmap: str = "Reds",
+    *,
+    xticklabels: Sequence[str] | None = None,
+    yticklabels: Sequence[str] | None = None,
+    fmt: str | None = None,
 ) -> None:
     """Show matrices as heatmaps, all on one colour scale. The scale begins at 0 unless a number is negative.
 
@@ -120,17 +125,27 @@ def show_heatmaps(
         titles: a title for each column of the grid.
         figsize: width and height of the figure in inches.
         cmap: name of a matplotlib colour map.
+        xticklabels: a name for each column of a matrix; by default some of them are numbered.
+        yticklabels: a name for each row of a matrix.
+        fmt: how to write the number into each cell, for example ``".2f"``; by default a scale beside the maps tells.
 
     Raises:
-        ValueError: if ``matrices`` has not four dimensions or is empty, or there are not as many titles as columns.
+        ValueError: if ``matrices`` has not four dimensions or is empty, or there are not as many titles or names as
+            columns or rows.
     """
     use_svg_display()
     grid = _as_array(matrices)
     if grid.ndim != 4 or grid.size == 0:
         raise ValueError(f"matrices must have shape (rows, columns, height, width), none of them 0, got {grid.shape}")
     num_rows, num_cols, height, width = grid.shape
-    if titles is not None and len(titles) != num_cols:
-        raise ValueError(f"titles must have one entry for each of the {num_cols} columns, got {len(titles)}")
+    for name, given, count in (
+        ("titles", titles, num_cols),
+        ("xticklabels", xticklabels, width),
+        ("yticklabels", yticklabels, height),
+    ):
+        if given is not None and len(given) != count:
+            what = "rows" if name == "yticklabels" else "columns"
+            raise ValueError(f"{name} must have one entry for each of the {count} {what}, got {len(given)}")
     grid = _rounded(grid)
     finite = grid[np.isfinite(grid)]
     low, high = float(min(finite, default=0.0)), float(max(finite, default=0.0))
@@ -143,8 +158,8 @@ def show_heatmaps(
         mesh = panel.pcolormesh(cells, cmap=cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
         panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
         panel.grid(visible=False)
-        panel.set_xticks(*_cell_ticks(width))
-        panel.set_yticks(*_cell_ticks(height))
+        panel.set_xticks(*_cell_ticks(width, xticklabels))
+        panel.set_yticks(*_cell_ticks(height, yticklabels))
         panel.tick_params(length=0)
         panel.spines[:].set_visible(False)
         if row == num_rows - 1:
@@ -153,11 +168,14 @@ def show_heatmaps(
             panel.set_ylabel(ylabel)
         if titles is not None and row == 0:
             panel.set_title(titles[col])
-    # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
-    scale = ScalarMappable(mesh.norm, matplotlib.colormaps[cmap].resampled(48))
-    bar = figure.colorbar(scale, ax=panels, shrink=0.7)
-    bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
-    bar.outline.set_visible(False)
+        if fmt is not None:
+            _write_numbers(panel, mesh, cells, fmt)
+    if fmt is None:  # where numbers stand in the cells, nobody needs a scale
+        # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
+        scale = ScalarMappable(mesh.norm, matplotlib.colormaps[cmap].resampled(24))
+        bar = figure.colorbar(scale, ax=panels, shrink=0.7)
+        bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
+        bar.outline.set_visible(False)
 
 
 def _paired(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -174,8 +192,19 @@ def _paired(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(abscissae, lines, strict=True))
 
 
-def _cell_ticks(count: int) -> tuple[list[float], list[str]]:
-    """Positions and labels of ticks at the middle of at most six cells."""
+def _write_numbers(panel: Axes, mesh: QuadMesh, cells: np.ma.MaskedArray, fmt: str) -> None:
+    """The numbers in their cells, dark on light and light on dark, whatever the theme of the page."""
+    for (i, j), number in np.ndenumerate(cells):
+        if not np.ma.getmaskarray(cells)[i, j]:
+            red, green, blue, _ = mesh.cmap(mesh.norm(number))
+            ink = "#101010" if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else "#fafafa"
+            panel.text(j + 0.5, i + 0.5, format(number, fmt), color=ink, fontsize=9, ha="center", va="center")
+
+
+def _cell_ticks(count: int, labels: Sequence[str] | None) -> tuple[list[float], list[str]]:
+    """Positions and labels of ticks at the middle of the cells: of all if they have names, else of six at most."""
+    if labels is not None:
+        return [i + 0.5 for i in range(count)], list(labels)
     step = next(s for power in (1, 10, 100, 1000, 10000) for s in (power, 2 * power, 5 * power) if count / s <= 6)
     indices = range(0, count, step)
     return [i + 0.5 for i in indices], [str(i) for i in indices]

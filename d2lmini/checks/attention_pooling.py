@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention import masked_softmax
-from d2lmini.checks.core import WrongAnswer, checker, expect_close, expect_function, expect_number, numbers
+from d2lmini.checks.core import WrongAnswer, checker, expect_close, expect_function, expect_number, numbers, one_number
 
 
 @checker("predict-mixture")
@@ -235,7 +235,7 @@ def check_measure_saturation(measure: Any) -> str:
     """``measure(d, scale)``: median over queries of the largest of 64 weights, for standard normal vectors."""
     expect_function(measure)
     probes = ((64, 1.0), (64, 0.25), (256, 0.125))
-    got = [_one_number(measure(d, scale)) for d, scale in probes]
+    got = [one_number(measure(d, scale)) for d, scale in probes]
     measured = [_saturation_mistakes(d, scale) for d, scale in probes]
 
     def distance(hint: str) -> float:
@@ -253,14 +253,6 @@ def check_measure_saturation(measure: Any) -> str:
             got=[round(number, 2) for number in got],
         )
     return "agrees with our own measurement in three cases"
-
-
-def _one_number(answer: Any) -> float:
-    try:
-        return float(answer)
-    except (TypeError, ValueError, RuntimeError) as error:
-        hint = "median() returns one number, median(dim=...) a pair of values and indices"
-        raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error
 
 
 def _saturation_mistakes(d: int, scale: float) -> dict[str, float]:

@@ -124,6 +124,24 @@ def numbers(answer: Any, count: int) -> list[float]:
     return found
 
 
+def one_number(answer: Any) -> float:
+    """The one number that a measurement returned.
+
+    Raises:
+        WrongAnswer: if it is something else.
+    """
+    try:
+        return float(answer)
+    except (TypeError, ValueError, RuntimeError) as error:
+        hint = "max() and median() return one number, max(dim=...) and median(dim=...) a pair of values and indices"
+        raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error
+
+
+def hint_for(got: float, mistakes: Mapping[str, float], otherwise: str, tolerance: float = 1e-4) -> str:
+    """The hint of the well-known mistake that gives this number; ``mistakes`` maps hints to numbers."""
+    return next((hint for hint, wrong in mistakes.items() if abs(got - wrong) <= tolerance), otherwise)
+
+
 def expect_number(
     name: str, got: float, expected: float, *, mistakes: Mapping[float, str], hint: str, tolerance: float = 0.01
 ) -> None:
