@@ -30,13 +30,17 @@ def show_numbers(
         figsize: width and height of the figure in inches.
 
     Raises:
-        ValueError: if there are not as many groups and titles as tables, or a table and its groups differ in shape.
+        ValueError: if there are not as many groups and titles as tables, a table and its groups differ in shape, or
+            a group lies outside ``0..3``.
     """
     if not len(tables) == len(groups) == len(titles):
         raise ValueError(f"{len(tables)} tables must have as many groups and titles, got {len(groups)}, {len(titles)}")
     for i, (table, group) in enumerate(zip(tables, groups, strict=True)):
         if table.dim() != 2 or table.shape != group.shape:
             raise ValueError(f"table {i} has shape {tuple(table.shape)}, its groups have {tuple(group.shape)}")
+        lowest, highest = int(group.min()), int(group.max())
+        if lowest < 0 or highest >= len(_GROUP_COLOURS):
+            raise ValueError(f"groups of table {i} must lie in 0..3, got numbers from {lowest} to {highest}")
     use_svg_display()
     widths = [table.shape[1] for table in tables]
     _, panels = plt.subplots(1, len(tables), figsize=figsize, width_ratios=widths, squeeze=False)

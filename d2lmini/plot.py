@@ -196,8 +196,10 @@ def _write_numbers(panel: Axes, mesh: QuadMesh, cells: np.ma.MaskedArray, fmt: s
     """The numbers in their cells, dark on light and light on dark, whatever the theme of the page."""
     for (i, j), number in np.ndenumerate(cells):
         if not np.ma.getmaskarray(cells)[i, j]:
-            red, green, blue, _ = mesh.cmap(mesh.norm(number))
-            ink = "#101010" if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else "#fafafa"
+            colour = np.array(mesh.cmap(mesh.norm(number))[:3])
+            linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
+            light = linear @ [0.2126, 0.7152, 0.0722] > 0.179  # where black and white are equally easy to read
+            ink = "#000000" if light else "#fefefe"
             panel.text(j + 0.5, i + 0.5, format(number, fmt), color=ink, fontsize=9, ha="center", va="center")
 
 

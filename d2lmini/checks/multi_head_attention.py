@@ -76,7 +76,7 @@ def check_multi_head_attention(attend: Any) -> str:
     """``attend(X, W_q, W_k, W_v, W_o, num_heads)``: multi-head self-attention of a batch."""
     expect_function(attend)
     generator = torch.Generator().manual_seed(0)
-    for b, n, d, num_heads in ((2, 3, 4, 1), (2, 3, 4, 2), (3, 5, 12, 3)):
+    for b, n, d, num_heads in ((2, 3, 6, 2), (2, 3, 4, 1), (3, 5, 12, 3)):
         X = torch.randn(b, n, d, generator=generator)
         Ws = [torch.randn(d, d, generator=generator) for _ in range(4)]
         expect_close(
@@ -222,12 +222,11 @@ def check_measure_heads(measure: Any) -> str:
     signs = torch.cartesian_prod(*[torch.tensor([1.0, -1])] * 3)
     uneven = signs * torch.tensor([1.0, 2, 3])
     related = signs @ torch.tensor([[1.0, 0.5, 0], [0, 1, 0.5], [0, 0, 1]])
-    one = [[0.5, 0.25, 0.25]]
+    one = [[0.5, 0.3, 0.2]]
     two = [[0.5, 0.5, 0], [0, 0.25, 0.75]]
     for name, values, weights in (
         ("three uncorrelated words, one head", signs, one),
-        ("three uncorrelated words, two heads", signs, two),
-        ("standard deviations 1, 2 and 3, one head", uneven, one),
+        ("standard deviations 1, 2 and 3, two heads", uneven, two),
         ("three correlated words, two heads", related, two),
         ("three uncorrelated words, one head twice", signs, one * 2),
     ):

@@ -48,10 +48,10 @@ def check_self_attention(attend: Any) -> str:
     """``attend(X, W_q, W_k, W_v)``: output and weights of self-attention without a batch."""
     expect_function(attend)
     generator = torch.Generator().manual_seed(0)
-    X = torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0]])
-    W_q, W_k, W_v = (torch.randn(size, 3, generator=generator) for size in (2, 2, 5))
+    X = torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 0, 1]])
+    W_q, W_k, W_v = (torch.randn(size, 3, generator=generator) for size in (2, 2, 4))
     for given, arguments in (
-        ("4 tokens of width 3, queries of width 2, values of width 5", (X, W_q, W_k, W_v)),
+        ("5 tokens of width 3, queries of width 2, values of width 4", (X, W_q, W_k, W_v)),
         (
             "6 tokens of width 4, all projections 4 by 4",
             tuple(torch.randn(n, 4, generator=generator) for n in (6, 4, 4, 4)),
@@ -177,13 +177,13 @@ def check_debug_self_attention(make: Any) -> str:
 def check_measure_equivariance(measure: Any) -> str:
     """``measure(f, X, order)``: the largest absolute entry of f(PX) - P f(X)."""
     expect_function(measure)
-    X = torch.tensor([[[1.0, 4], [2, 0], [7, 3]], [[0, 5], [1, 1], [2, -9]]])
-    order = [2, 0, 1]  # not its own inverse
+    X = torch.tensor([[[1.0, 4], [2, 0], [9, 3], [0, 1]], [[0, 5], [1, 1], [2, -9], [7, 3]]])
+    order = [1, 2, 3, 0]  # not its own inverse
     layers: dict[str, Callable[[Tensor], Tensor]] = {
         "f(X) = 2X": lambda X: 2 * X,
         "f(X) = sums over earlier tokens": lambda X: X.cumsum(1),
         "f(X) = differences of neighbours": lambda X: X - X.roll(1, 1),
-        "f(X) = -X times place": lambda X: -X * torch.arange(3.0)[:, None],
+        "f(X) = -X times place": lambda X: -X * torch.arange(4.0)[:, None],
     }
     for name, f in layers.items():
         got = one_number(measure(f, X.clone(), list(order)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -153,6 +154,29 @@ def test_ticks_of_a_heatmap_name_rows_and_columns(count: int, labels: str) -> No
     assert axes.get_yticks().tolist() == [int(label) + 0.5 for label in labels.split()]
 
 
+def test_rows_and_columns_of_a_heatmap_can_have_names() -> None:
+    d2l.show_heatmaps(torch.zeros(1, 1, 2, 8), "x", "y", xticklabels=list("abcdefgh"), yticklabels=["wǒ", "chī"])
+    axes = plt.gcf().axes[0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == list("abcdefgh")
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["wǒ", "chī"]
+    assert axes.get_yticks().tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("cmap", ["Reds", "Blues", "Greys", "viridis"])
+def test_numbers_in_a_heatmap_stand_in_their_cells_and_can_be_read(cmap: str) -> None:
+    numbers = torch.linspace(0, 1, 12).reshape(1, 1, 3, 4)
+    numbers[0, 0, 1, 1] = math.nan
+    d2l.show_heatmaps(numbers, "x", "y", cmap=cmap, fmt=".2f")
+    (axes,) = plt.gcf().axes  # no scale beside it
+    written = {text.get_position(): text for text in axes.texts}
+    assert len(written) == 11 and (1.5, 1.5) not in written
+    colours = axes.collections[0].to_rgba(axes.collections[0].get_array()).reshape(3, 4, 4)
+    for (x, y), text in written.items():
+        i, j = int(y), int(x)
+        assert text.get_text() == f"{numbers[0, 0, i, j]:.2f}"
+        assert contrast(text.get_color(), mpl.colors.to_hex(colours[i, j])) >= 4.5
+
+
 def test_figures_are_vector_graphics() -> None:
     d2l.show_heatmaps(torch.rand(1, 1, 4, 4), "x", "y")
     assert "<image" not in svg()
@@ -213,6 +237,11 @@ def test_a_notebook_stores_svg_without_a_date_and_png() -> None:
         (lambda: d2l.show_heatmaps(torch.zeros(2, 2), "x", "y"), r"matrices must have shape .* got \(2, 2\)"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 0, 2, 2), "x", "y"), r"none of them 0, got \(1, 0, 2, 2\)"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 2, 2, 2), "x", "y", titles=["a"]), "titles .* 2 columns, got 1"),
+        (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", xticklabels=["a"]), "xticklabels .* 3 columns"),
+        (
+            lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", yticklabels="abc"),
+            "yticklabels .* 2 rows, got 3",
+        ),
     ],
 )
 def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:

@@ -1,0 +1,9 @@
+"""Answers to the exercises, a module a chapter: RIGHT ones, and WRONG ones, each with a piece of the hint it gets."""
+
+from typing import Any
+
+from tests.package.answers import attention_pooling, multi_head_attention, self_attention
+
+CHAPTERS = (attention_pooling, self_attention, multi_head_attention)
+RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
+WRONG: list[tuple[str, Any, str]] = [answer for chapter in CHAPTERS for answer in chapter.WRONG]

@@ -1,0 +1,109 @@
+"""Drawings show what they are asked to show."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from matplotlib.colors import to_hex
+
+import d2lmini as d2l
+
+mpl.use("svg")
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_show_numbers_writes_each_number_in_the_colour_of_its_group() -> None:
+    table, groups = torch.tensor([[3, 1, 4], [1, 5, 9]]), torch.tensor([[0, 1, 2], [3, 0, 1]])
+    d2l.show_numbers([table, table[:, :1]], [groups, groups[:, :1]], ["all", "first"], figsize=(4, 2))
+    both = plt.gcf().axes
+    assert [axes.get_title() for axes in both] == ["all", "first"]
+    for axes, columns in zip(both, (3, 1), strict=True):
+        written = {text.get_position(): int(text.get_text()) for text in axes.texts}
+        expected = {(j + 0.5, i + 0.5): int(table[i, j]) for i in range(2) for j in range(columns)}
+        assert written == expected
+        assert axes.get_ylim()[0] > axes.get_ylim()[1]  # row 0 on top
+        colours = {patch.get_xy(): to_hex(patch.get_facecolor()) for patch in axes.patches}
+        of_group = {int(groups[i, j]): colours[j, i] for i in range(2) for j in range(columns)}
+        assert all(colours[j, i] == of_group[int(groups[i, j])] for i in range(2) for j in range(columns))
+        assert len(set(of_group.values())) == len(of_group)
+
+
+def test_groups_differ_in_lightness_and_their_numbers_can_be_read() -> None:
+    table = torch.arange(4)[None]
+    d2l.show_numbers([table], [table], ["groups"], figsize=(4, 2))
+    greys = []
+    for patch in plt.gcf().axes[0].patches:
+        red, green, blue, _ = patch.get_facecolor()
+        greys.append(0.3 * red + 0.6 * green + 0.1 * blue)
+    gaps = [a - b for i, a in enumerate(greys) for b in greys[i + 1 :]]
+    assert min(map(abs, gaps[:1])) > 0.1 and min(greys) > 0.6
+
+
+def test_multi_head_attention_is_drawn_with_all_its_parts() -> None:
+    d2l.draw_multi_head_attention()
+    axes = plt.gcf().axes[0]
+    texts = " ".join(text.get_text() for text in axes.texts)
+    for part in (
+        "queries",
+        "keys",
+        "values",
+        "W_q^{(1)}",
+        "W_k^{(1)}",
+        "W_v^{(h)}",
+        "h_1",
+        "h_h",
+        "concat",
+        "W_o",
+        "output",
+    ):
+        assert part in texts
+    # 3 inputs to 3 matrices in each of 2 heads, from there to the pooling, on to the concatenation, W_o and the output
+    arrows = [child for child in axes.texts if getattr(child, "arrow_patch", None) is not None]
+    assert len(arrows) == 6 + 6 + 2 + 2
+
+
+def test_drawings_have_the_same_bytes_each_time() -> None:
+    pictures = []
+    for _ in range(2):
+        d2l.draw_multi_head_attention()
+        file = io.StringIO()
+        plt.savefig(file, format="svg", metadata={"Date": None})
+        pictures.append(file.getvalue())
+    assert pictures[0] == pictures[1] and "<image" not in pictures[0]
+
+
+TABLE = torch.zeros(2, 3, dtype=torch.long)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: d2l.show_numbers([TABLE], [TABLE], [], (4, 2)),
+            "1 tables must have as many groups and titles, got 1, 0",
+        ),
+        (
+            lambda: d2l.show_numbers([TABLE], [TABLE.T], ["a"], (4, 2)),
+            r"table 0 has shape \(2, 3\), its groups .*\(3, 2\)",
+        ),
+        (lambda: d2l.show_numbers([TABLE[0]], [TABLE[0]], ["a"], (4, 2)), r"table 0 has shape \(3,\)"),
+        (
+            lambda: d2l.show_numbers([TABLE], [TABLE + 4], ["a"], (4, 2)),
+            r"groups of table 0 must lie in 0..3, got .* 4 to 4",
+        ),
+    ],
+)
+def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
