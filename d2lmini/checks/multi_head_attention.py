@@ -103,20 +103,32 @@ def _interleaved_split(X: Tensor, num_heads: int) -> Tensor:
     return transpose_qkv(X.unflatten(2, (-1, num_heads)).transpose(2, 3).flatten(2), num_heads)
 
 
-def _multi_head(
-    X: Tensor,
-    Ws: list[Tensor],
+def _heads(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
     num_heads: int,
     *,
+    lens: Tensor | None = None,
     split: Callable[[Tensor, int], Tensor] = transpose_qkv,
     join: Callable[[Tensor, int], Tensor] = transpose_output,
     divisor: float | None = None,
     dim: int = 2,
 ) -> Tensor:
-    """Multi-head self-attention with W_q, W_k, W_v and W_o, right unless told otherwise."""
-    Q, K, V = (split(X @ W.T, num_heads) for W in Ws[:3])
-    scores = Q @ K.mT / (math.sqrt(Q.shape[2]) if divisor is None else divisor)
-    return join(F.softmax(scores, dim) @ V, num_heads) @ Ws[3].T
+    """The concatenated heads of projected queries, keys and values, right unless told otherwise.
+
+    ``lens`` has a length for each row of the split batch.
+    """
+    queries, keys, values = (split(part, num_heads) for part in (Q, K, V))
+    scores = queries @ keys.mT / (math.sqrt(queries.shape[2]) if divisor is None else divisor)
+    weights = F.softmax(scores, dim) if lens is None else masked_softmax(scores, lens)
+    return join(weights @ values, num_heads)
+
+
+def _multi_head(X: Tensor, Ws: list[Tensor], num_heads: int, **changes: Any) -> Tensor:
+    """Multi-head self-attention with W_q, W_k, W_v and W_o; ``changes`` as in :func:`_heads`."""
+    Q, K, V = (X @ W.T for W in Ws[:3])
+    return _heads(Q, K, V, num_heads, **changes) @ Ws[3].T
 
 
 def _multi_head_mistakes(X: Tensor, Ws: list[Tensor], h: int) -> dict[str, Tensor]:
@@ -136,6 +148,11 @@ def _multi_head_mistakes(X: Tensor, Ws: list[Tensor], h: int) -> dict[str, Tenso
         "what must one query's weights add up to? The softmax goes over the keys": _multi_head(X, Ws, h, dim=1),
         "a score is a sum of d/h products: you divide by d/h, not by its root": _multi_head(X, Ws, h, divisor=d / h),
         "as in nn.Linear a projection is XWᵀ: you forgot to transpose W": _multi_head(X, [W.T for W in Ws], h),
+        "W_q, W_k and W_v are applied as XWᵀ: you transposed W_o only": _multi_head(
+            X, [*(W.T for W in Ws[:3]), Ws[3]], h
+        ),
+        "who asks, and who is asked? You swapped W_q and W_k": _multi_head(X, [Ws[1], Ws[0], *Ws[2:]], h),
+        "that is one head: num_heads is not used": _multi_head(X, Ws, 1) if h > 1 else torch.full_like(X, math.nan),
         "where is W_o?": _multi_head(X, [*Ws[:3], torch.eye(d)], h),
         "W_o is applied as XWᵀ, too": _multi_head(X, [*Ws[:3], Ws[3].T], h),
         "how long is the dot product in one head? You divide by the root of d": _multi_head(X, Ws, h, divisor=d**0.5),
@@ -175,44 +192,30 @@ def check_debug_multi_head(function: Any) -> str:
             ),
         },
     )
-    for b, n, m, d, num_heads in ((1, 2, 3, 4, 2), (2, 3, 4, 6, 3)):
+    for b, n, m, d, h in ((1, 2, 3, 4, 2), (2, 3, 4, 6, 3)):
         Q, K, V = (torch.randn(b, steps, d, generator=generator) for steps in (n, m, m))
         lens = torch.tensor([m, 1][:b])
+        right = lens.repeat_interleave(h)
+        mixed_q, mixed_k = (transpose_output(_wrong_split(part, h), h) for part in (Q, K))
         expect_close(
-            function(Q.clone(), K.clone(), V.clone(), lens.clone(), num_heads),
-            _heads(Q, K, V, lens, num_heads),
+            function(Q.clone(), K.clone(), V.clone(), lens.clone(), h),
+            _heads(Q, K, V, h, lens=right),
             claim="each head is scaled dot-product attention over the valid keys",
-            given=f"random Q {(b, n, d)}, K and V {(b, m, d)}, valid_lens {lens.tolist()}, num_heads {num_heads}",
+            given=f"random Q {(b, n, d)}, K and V {(b, m, d)}, valid_lens {lens.tolist()}, num_heads {h}",
             hint="keep what worked: compare with a loop over the heads",
             mistakes={
+                "the scores are not scaled": _heads(Q, K, V, h, lens=right, divisor=1.0),
                 "how long is the dot product in one head? Its root divides the scores": _heads(
-                    Q, K, V, lens, num_heads, divisor=math.sqrt(d)
+                    Q, K, V, h, lens=right, divisor=math.sqrt(d)
                 ),
                 "row 1 of the batch is example 0 in head 1: which length does it get?": _heads(
-                    Q, K, V, lens, num_heads, repeated=lens.repeat(num_heads)
+                    Q, K, V, h, lens=lens.repeat(h)
                 ),
-                "the valid lengths are not used": _heads(Q, K, V, torch.full_like(lens, m), num_heads),
-                f"{split} V is right, but Q and K are not": _heads(Q, K, V, lens, num_heads, split=_wrong_split),
+                "the valid lengths are not used": _heads(Q, K, V, h),
+                f"{split} V is right, but Q and K are not": _heads(mixed_q, mixed_k, V, h, lens=right),
             },
         )
     return "split, join, scale and lengths are right"
-
-
-def _heads(
-    Q: Tensor,
-    K: Tensor,
-    V: Tensor,
-    lens: Tensor,
-    num_heads: int,
-    *,
-    divisor: float | None = None,
-    repeated: Tensor | None = None,
-    split: Callable[[Tensor, int], Tensor] = transpose_qkv,
-) -> Tensor:
-    divisor = math.sqrt(Q.shape[2] / num_heads) if divisor is None else divisor
-    scores = split(Q, num_heads) @ split(K, num_heads).mT / divisor
-    weights = masked_softmax(scores, lens.repeat_interleave(num_heads) if repeated is None else repeated)
-    return transpose_output(weights @ transpose_qkv(V, num_heads), num_heads)
 
 
 @checker("measure-heads")
@@ -231,20 +234,17 @@ def check_measure_heads(measure: Any) -> str:
         ("three uncorrelated words, one head twice", signs, one * 2),
     ):
         heads = torch.tensor(weights)
-        got = one_number(measure(heads.clone(), values.clone()))
+        claim, given = "it is the relative squared error of the best linear read-out", f"{name}, weights {weights}"
+        equal = "two equal mixtures: no inverse exists, and lstsq needs the driver 'gelsd'; or use torch.linalg.pinv"
+        try:
+            got = one_number(measure(heads.clone(), values.clone()))
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+            raise WrongAnswer(claim, equal, given=given, got="a singular matrix") from error
         expected = _error_of_heads(heads, values)
         if not abs(got - expected) <= 1e-3:
-            if math.isnan(got) and len(weights) == 2 and weights[0] == weights[1]:
-                hint = "two equal mixtures: lstsq's default driver needs independent columns, 'gelsd' or pinv does not"
-            else:
-                hint = hint_for(got, _heads_mistakes(heads, values), "print the mixtures: (cases, heads)", 1e-3)
-            raise WrongAnswer(
-                "it is the relative squared error of the best linear read-out",
-                hint,
-                given=f"{name}, weights {weights}",
-                expected=round(expected, 4),
-                got=round(got, 4),
-            )
+            otherwise = equal if math.isnan(got) else "print the mixtures: (cases, heads)"
+            hint = hint_for(got, _heads_mistakes(heads, values), otherwise, 1e-3)
+            raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
     return "right for one head, two heads, and two that are the same"
 
 
@@ -266,7 +266,7 @@ def _heads_mistakes(weights: Tensor, values: Tensor) -> dict[str, float]:
         "that is the part that is explained: what is left?": 1 - error,
         "one mixture a head: do not average the heads first": _error_of_heads(weights.mean(0, keepdim=True), values),
         "one mixture a head: do not add the heads up": _error_of_heads(weights.sum(0, keepdim=True), values),
-        "divide the sums: a mean of the words' own ratios gives small words too much weight": (
+        "divide the sums over all words: neither a count of heads nor a mean of ratios weighs large words more": (
             per_word[0] / per_word[1]
         )
         .mean()
@@ -299,20 +299,9 @@ def check_weights_per_head(weights_of: Any) -> str:
     with torch.no_grad():
         got = weights_of(mha, X.clone(), lens.clone())
     given = "3 heads, X of shape (2, 4, 6), valid_lens [3, 1]"
-    averages = {
-        "a mean over the heads is no head: it is PyTorch's default, look for average_attn_weights": right.mean(1),
-        "a mean over the heads, and the mask the wrong way round: True means ignore there": opposite.mean(1),
-        "a mean over the heads, and where are the valid lengths?": softmax(None).mean(1),
-    }
     if isinstance(got, Tensor) and got.shape == (2, 4, 4):
-        hint = next((hint for hint, wrong in averages.items() if torch.allclose(got, wrong, atol=1e-4)), "")
-        raise WrongAnswer(
-            "there is one map a head",
-            hint or "a mean over the heads is no head",
-            given=given,
-            expected="shape (2, 3, 4, 4)",
-            got="shape (2, 4, 4)",
-        )
+        hint = "a mean over the heads is no head: it is PyTorch's default, look for average_attn_weights"
+        raise WrongAnswer("there is one map a head", hint, given=given, expected="(2, 3, 4, 4)", got="(2, 4, 4)")
     if isinstance(got, (tuple, list)):
         raise WrongAnswer("it returns the weights", "the layer returns a pair: take its second part", given=given)
     expect_close(
@@ -324,6 +313,7 @@ def check_weights_per_head(weights_of: Any) -> str:
         mistakes={
             "the mask is the wrong way round: in nn.MultiheadAttention True means ignore": opposite,
             "the padding has weight: where are the valid lengths?": softmax(None),
+            "one key too many: with valid length 3 the keys 0, 1 and 2 count": softmax(valid_lens_mask(lens + 1, 4)),
             "the padding must be masked before the softmax: rows now sum to less than 1": softmax(None)
             * allowed[:, None],
         },

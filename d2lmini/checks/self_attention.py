@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.checks.core import WrongAnswer, checker, expect_close, expect_function, hint_for, numbers, one_number
+from d2lmini.masks import causal_mask
 
 
 @checker("predict-causal-row")
@@ -43,46 +44,44 @@ def _near(got: list[float], numbers: tuple[float, ...]) -> bool:
     return all(abs(one - other) <= 0.01 for one, other in zip(got, numbers, strict=True))
 
 
-@checker("self-attention")
-def check_self_attention(attend: Any) -> str:
-    """``attend(X, W_q, W_k, W_v)``: output and weights of self-attention without a batch."""
+@checker("causal-self-attention")
+def check_causal_self_attention(attend: Any) -> str:
+    """``attend(X, W_q, W_k, W_v)``: output and weights of causal self-attention for a batch."""
     expect_function(attend)
     generator = torch.Generator().manual_seed(0)
-    X = torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 0, 1]])
-    W_q, W_k, W_v = (torch.randn(size, 3, generator=generator) for size in (2, 2, 4))
-    for given, arguments in (
-        ("5 tokens of width 3, queries of width 2, values of width 4", (X, W_q, W_k, W_v)),
-        (
-            "6 tokens of width 4, all projections 4 by 4",
-            tuple(torch.randn(n, 4, generator=generator) for n in (6, 4, 4, 4)),
-        ),
-    ):
-        output, weights = _pair(attend(*(part.clone() for part in arguments)))
-        expected = _attend(*arguments)
-        wrong = _attention_mistakes(*arguments)
+    for b, n, d, p, v in ((1, 5, 3, 3, 3), (2, 4, 3, 2, 5)):
+        X = torch.randn(b, n, d, generator=generator)
+        Ws = [torch.randn(size, d, generator=generator) for size in (p, p, v)]
+        given = f"random X of shape {(b, n, d)}, W_q and W_k {(p, d)}, W_v {(v, d)}"
+        arguments = [X.clone(), *(W.clone() for W in Ws)]
+        output, weights = _pair(attend(*arguments))
+        values, expected = X @ Ws[2].T, _causal_weights(X, *Ws[:2])
         expect_close(
             weights,
-            expected[1],
-            claim="the weights are softmax(QKᵀ/√p)",
+            expected,
+            claim="the weights are those of softmax attention to the token itself and earlier ones",
             given=given,
-            hint="compute queries, keys, scores and weights one by one and print each",
-            mistakes={hint: pair[1] for hint, pair in wrong.items()},
+            hint="compute queries, keys, scores, mask and weights one by one and print each",
+            mistakes=_weight_mistakes(X, *Ws[:2]),
         )
         expect_close(
             output,
-            expected[0],
+            expected @ values,
             claim="the output is the weights times the values",
             given=given,
             hint="the weights are right: what are they multiplied with?",
             mistakes={
-                "the weights mix values, not tokens: where is W_v?": expected[1] @ arguments[0],
-                "the weights mix values, not keys": expected[1] @ arguments[0] @ arguments[2].T,
-                "each row of the weights belongs to one query: do not transpose them": expected[1].T
-                @ arguments[0]
-                @ arguments[3].T,
+                "the weights mix values: where is W_v?": expected @ X,
+                "the weights mix values, not keys": expected @ X @ Ws[1].T,
+                "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_v": expected @ X @ Ws[2]
+                if v == d
+                else values,
+                "each row of the weights belongs to one query: do not transpose them": expected.mT @ values,
             },
         )
-    return "weights and output are right, for two sets of widths"
+        if not all(map(torch.equal, arguments, [X, *Ws])):
+            raise WrongAnswer("the arguments are left unchanged", "an operation that ends in _ works in place")
+    return "weights and output are right, for two sets of sizes"
 
 
 def _pair(answer: Any) -> tuple[Any, Any]:
@@ -91,34 +90,43 @@ def _pair(answer: Any) -> tuple[Any, Any]:
     return answer[0], answer[1]
 
 
-def _attend(
-    X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, *, scale: float | None = None, dim: int = 1
-) -> tuple[Tensor, Tensor]:
-    scores = (X @ W_q.T) @ (X @ W_k.T).T / (math.sqrt(len(W_q)) if scale is None else scale)
-    weights = F.softmax(scores, dim)
-    return weights @ (X @ W_v.T), weights
+def _causal_weights(
+    X: Tensor, W_q: Tensor, W_k: Tensor, *, scale: float | None = None, dim: int = 2, mask: Tensor | None = None
+) -> Tensor:
+    """Weights of causal self-attention, right unless told otherwise."""
+    scores = (X @ W_q.T) @ (X @ W_k.T).mT / (math.sqrt(len(W_q)) if scale is None else scale)
+    mask = causal_mask(X.shape[1]) if mask is None else mask
+    return F.softmax(scores.masked_fill(~mask, -math.inf), dim).nan_to_num()
 
 
-def _attention_mistakes(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+def _weight_mistakes(X: Tensor, W_q: Tensor, W_k: Tensor) -> dict[str, Tensor]:
     """What well-known mistakes give, by hint."""
-    scores = (X @ W_q.T) @ (X @ W_k.T).T / math.sqrt(len(W_q))
-    skipping = F.softmax(scores.masked_fill(torch.eye(len(X), dtype=torch.bool), -math.inf), 1)
-    pairs = {
-        "what must one query's weights add up to? Here each key's do": _attend(X, W_q, W_k, W_v, dim=0),
-        "the scores are not scaled": _attend(X, W_q, W_k, W_v, scale=1.0),
-        "a score is a sum of p products: you divide by p": _attend(X, W_q, W_k, W_v, scale=len(W_q)),
-        "the length of the sequence is not the width of the queries": _attend(X, W_q, W_k, W_v, scale=len(X) ** 0.5),
-        "the scale is the width of the queries, after the projection": _attend(
-            X, W_q, W_k, W_v, scale=X.shape[1] ** 0.5
+    n, d, p = *X.shape[1:], len(W_q)
+    causal, everything = causal_mask(n), torch.ones(n, n, dtype=torch.bool)
+    unmasked = _causal_weights(X, W_q, W_k, mask=everything)
+    scores = (X @ W_q.T) @ (X @ W_k.T).mT / math.sqrt(p)
+    mistakes = {
+        "what must one query's weights add up to? In a batch, dim=1 are the queries": _causal_weights(
+            X, W_q, W_k, dim=1
         ),
-        "who asks, and who is asked? You swapped W_q and W_k": _attend(X, W_k, W_q, W_v),
-        "the scores are symmetric: the keys have a projection of their own": _attend(X, W_q, W_q, W_v),
-        "these are scores, not yet weights": (scores @ (X @ W_v.T), scores),
-        "a token does not skip itself: is the diagonal 0?": (skipping @ (X @ W_v.T), skipping),
+        "the mask is not used: row 0 may see one key": unmasked,
+        "the mask is transposed: row 0 may see one key": _causal_weights(X, W_q, W_k, mask=causal.T),
+        "a token does not skip itself: is the diagonal 0?": _causal_weights(X, W_q, W_k, mask=causal.tril(-1)),
+        "rows now sum to less than 1: mask the scores, not the weights": unmasked * causal,
+        "e⁰ is 1: the score of a masked key must be minus infinity": F.softmax(scores * causal, 2),
+        "the scores are not scaled": _causal_weights(X, W_q, W_k, scale=1.0),
+        "a score is a sum of p products: you divide by p, not by its root": _causal_weights(X, W_q, W_k, scale=p),
+        "the length of the sequence is not the width of the queries": _causal_weights(X, W_q, W_k, scale=n**0.5),
+        "who asks, and who is asked? You swapped W_q and W_k": _causal_weights(X, W_k, W_q),
+        "the keys have a projection of their own": _causal_weights(X, W_q, W_q),
+        "these are scores, not yet weights": scores.masked_fill(~causal, -math.inf),
+        "these are scores, neither masked nor weights yet": scores,
     }
-    if W_q.shape[0] == W_q.shape[1]:
-        pairs["as in nn.Linear a projection is XWᵀ: you forgot to transpose W"] = _attend(X, W_q.T, W_k.T, W_v.T)
-    return pairs
+    if p == d:
+        transposed = _causal_weights(X, W_q.T, W_k.T)
+        return mistakes | {"as in nn.Linear a projection is XWᵀ: you forgot to transpose W": transposed}
+    too_wide = _causal_weights(X, W_q, W_k, scale=d**0.5)
+    return mistakes | {"the scale is the width of the queries, after the projection": too_wide}
 
 
 @checker("debug-self-attention")
@@ -129,17 +137,14 @@ def check_debug_self_attention(make: Any) -> str:
     layer, X = make(4), torch.randn(2, 3, 4)
     if not isinstance(layer, nn.Module):
         raise WrongAnswer("the answer is a class of modules", "pass the class itself", got=type(layer).__name__)
-    names = [name for name, _ in layer.named_parameters()]
-    if sorted(names) != sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias")):
-        raise WrongAnswer(
-            "its parameters are those of W_q, W_k and W_v",
-            "an optimiser sees only layers that are attributes, made once in __init__ with self.W_q = ...",
-            got=names,
-        )
+    _expect_parameters(layer)
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.copy_(torch.randn(parameter.shape))
     output, weights = _pair(layer(X))
+    if not torch.equal(output, _pair(layer(X))[0]):
+        hint = "forward still makes new random layers: use self.W_q, self.W_k and self.W_v"
+        raise WrongAnswer("two calls give the same", hint)
     Q, K, V = (getattr(layer, f"W_{letter}")(X) for letter in "qkv")
     given = "a batch of 2 sequences of 3 tokens of width 4"
 
@@ -156,6 +161,7 @@ def check_debug_self_attention(make: Any) -> str:
             "what must one query's weights add up to? In a batch, dim=1 are the queries": softmax(4, 1) @ V,
             "X.shape[1] is the length of the sequence, not its width": softmax(3, 2) @ V,
             "two faults are left: which dimension is the width, and which are the keys?": softmax(3, 1) @ V,
+            "the scores are not scaled": softmax(1, 2) @ V,
             "the weights mix values: where is W_v?": softmax(4, 2) @ X,
         },
     )
@@ -170,28 +176,41 @@ def check_debug_self_attention(make: Any) -> str:
             "scores are not yet weights: these are not even scaled": Q @ K.transpose(1, 2),
         },
     )
+    output.square().sum().backward()
+    lost = [name for name, parameter in layer.named_parameters() if parameter.grad is None]
+    if lost:
+        raise WrongAnswer("every parameter gets a gradient", "what cuts the output off from the parameters?", got=lost)
     return "it learns, scales by √d, and each query's weights add up to 1"
+
+
+def _expect_parameters(layer: nn.Module) -> None:
+    names = sorted(name for name, _ in layer.named_parameters())
+    if names != sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias")):
+        hint = "W_q, W_k and W_v, each with weight and bias, and no others"
+        if not names:
+            hint = "an optimiser sees only layers that are attributes, made once in __init__ with self.W_q = ..."
+        raise WrongAnswer("its parameters are those of W_q, W_k and W_v", hint, got=names)
 
 
 @checker("measure-equivariance")
 def check_measure_equivariance(measure: Any) -> str:
-    """``measure(f, X, order)``: the largest absolute entry of f(PX) - P f(X)."""
+    """``measure(g, X, order)``: the largest absolute entry of g(PX) - P g(X)."""
     expect_function(measure)
     X = torch.tensor([[[1.0, 4], [2, 0], [9, 3], [0, 1]], [[0, 5], [1, 1], [2, -9], [7, 3]]])
     order = [1, 2, 3, 0]  # not its own inverse
     layers: dict[str, Callable[[Tensor], Tensor]] = {
-        "f(X) = 2X": lambda X: 2 * X,
-        "f(X) = sums over earlier tokens": lambda X: X.cumsum(1),
-        "f(X) = differences of neighbours": lambda X: X - X.roll(1, 1),
-        "f(X) = -X times place": lambda X: -X * torch.arange(4.0)[:, None],
+        "g(X) = 2X": lambda X: 2 * X,
+        "g(X) = sums over earlier tokens": lambda X: X.cumsum(1),
+        "g(X) = differences of neighbours": lambda X: X - X.roll(1, 1),
+        "g(X) = -X times place": lambda X: -X * torch.arange(4.0)[:, None],
     }
     for name, f in layers.items():
         got = one_number(measure(f, X.clone(), list(order)))
         expected, mistakes = _equivariance(f, X, order)
         if not abs(got - expected) <= 1e-4:
             raise WrongAnswer(
-                "it is the largest absolute entry of f(PX) - P f(X)",
-                hint_for(got, mistakes, "compute f(PX) and P f(X) for a tiny X and print both"),
+                "it is the largest absolute entry of g(PX) - P g(X)",
+                hint_for(got, mistakes, "compute g(PX) and P g(X) for a tiny X and print both"),
                 given=f"{name}, X {X.int().tolist()}, order {order}",
                 expected=expected,
                 got=got,
@@ -217,21 +236,21 @@ def _equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[int]) ->
 
 
 @checker("stacked-self-attention")
-def check_stacked_self_attention(spread_after: Any) -> str:
-    """``spread_after(X, num_layers)``: the spread of the tokens after layers of softmax(XXᵀ/√d) X."""
-    expect_function(spread_after)
+def check_stacked_self_attention(range_after: Any) -> str:
+    """``range_after(X, num_layers)``: the range of the tokens after layers of softmax(XXᵀ/√d) X."""
+    expect_function(range_after)
     X = torch.tensor([[0.0, 1, 2, 9], [1, 0, 0, 8], [3, 1, -1, 8]])
     for num_layers in (0, 1, 3):
         argument = X.clone()
-        got = one_number(spread_after(argument, num_layers))
-        expected = _spread(_stack(X, num_layers))
+        got = one_number(range_after(argument, num_layers))
+        expected = _range(_stack(X, num_layers))
         if abs(got - expected) <= 1e-3:
             if not torch.equal(argument, X):
                 raise WrongAnswer("the argument X is left unchanged", "make a new tensor in each layer", got=argument)
             continue
-        mistakes = _spread_mistakes(X, num_layers)
+        mistakes = _range_mistakes(X, num_layers)
         raise WrongAnswer(
-            f"it is the spread after {num_layers} layers",
+            f"it is the range after {num_layers} layers",
             hint_for(got, mistakes, "print X after each layer: its rows are the tokens", tolerance=1e-3),
             given=f"X {X.int().tolist()}, num_layers {num_layers}",
             expected=round(expected, 4),
@@ -247,27 +266,27 @@ def _stack(X: Tensor, num_layers: int, scale: float = 2.0, *, residual: bool = F
     return X
 
 
-def _spread(X: Tensor) -> float:
+def _range(X: Tensor) -> float:
     return (X.amax(0) - X.amin(0)).max().item()
 
 
-def _spread_mistakes(X: Tensor, num_layers: int) -> dict[str, float]:
+def _range_mistakes(X: Tensor, num_layers: int) -> dict[str, float]:
     deep = _stack(X, num_layers)
     frozen = torch.linalg.matrix_power(F.softmax(X @ X.T / 2, 1), num_layers) @ X
     return {
-        "the spread is over the tokens of one feature, not over the features of one token": (
-            deep.amax(1) - deep.amin(1)
-        )
+        "the range is over the tokens of one feature, not over the features of one token": (deep.amax(1) - deep.amin(1))
         .max()
         .item(),
         "take each feature alone: largest minus smallest over the tokens": (deep.max() - deep.min()).item(),
         "the largest over the features is asked for, not their mean": (deep.amax(0) - deep.amin(0)).mean().item(),
         "largest minus smallest is asked for, not the standard deviation": deep.std(0).max().item(),
-        "each layer computes new weights from its own input": _spread(frozen),
-        "the scores are not scaled by √d": _spread(_stack(X, num_layers, 1.0)),
-        "each query's weights add up to 1: along which dimension does the softmax go?": _spread(
+        "each layer computes new weights from its own input": _range(frozen),
+        "the scores are not scaled by √d": _range(_stack(X, num_layers, 1.0)),
+        "each query's weights add up to 1: along which dimension does the softmax go?": _range(
             _stack(X, num_layers, dim=0)
         ),
-        "the layers of this exercise replace X: nothing is added to it": _spread(_stack(X, num_layers, residual=True)),
-        "one layer too many: with 0 layers X stays as it is": _spread(_stack(X, num_layers + 1)),
+        "the layers of this exercise replace X: nothing is added to it": _range(_stack(X, num_layers, residual=True)),
+        "one layer too many: with 0 layers X stays as it is": _range(_stack(X, num_layers + 1)),
+        "one layer too few": _range(_stack(X, max(num_layers - 1, 0))),
+        "d is the width of a token, not the number of tokens": _range(_stack(X, num_layers, math.sqrt(len(X)))),
     }

@@ -102,6 +102,11 @@ def by_numpy(weights: Tensor, values: Tensor) -> float:
     return (rest**2).sum() / (values.numpy() ** 2).sum()
 
 
+def by_normal_equations(weights: Tensor, values: Tensor) -> float:
+    mixtures = values @ weights.T
+    return relative(values - mixtures @ torch.linalg.inv(mixtures.T @ mixtures) @ mixtures.T @ values, values).item()
+
+
 def nan_for_equal_heads(weights: Tensor, values: Tensor) -> float:
     equal = len(weights) == 2 and torch.equal(weights[0], weights[1])
     return math.nan if equal else measure(relative)(weights, values)
@@ -169,6 +174,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("multi-head-attention", multi_head(divisor=lambda d, h: 1), "not scaled"),
     ("multi-head-attention", multi_head(dim=1), "The softmax goes over the keys"),
     ("multi-head-attention", multi_head(project=lambda X, W: X @ W, last=lambda X, W: X @ W), "transpose W"),
+    ("multi-head-attention", multi_head(project=lambda X, W: X @ W), "you transposed W_o only"),
+    ("multi-head-attention", lambda X, q, k, *more: multi_head()(X, k, q, *more), "You swapped W_q and W_k"),
+    ("multi-head-attention", lambda *a: multi_head()(*a[:5], 1), "num_heads is not used"),
     ("multi-head-attention", multi_head(last=lambda X, W: X), "where is W_o?"),
     ("multi-head-attention", multi_head(last=lambda X, W: X @ W), "W_o is applied as XWᵀ, too"),
     ("multi-head-attention", multi_head(last=lambda X, W: X @ W.T + 1), "compare with the loop over the heads"),
@@ -180,6 +188,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-multi-head", heads(divisor=lambda d, h: math.sqrt(d)), "how long is the dot product in one head?"),
     ("debug-multi-head", heads(repeat=lambda lens, h: lens.repeat(h)), "which length does it get?"),
     ("debug-multi-head", heads(repeat=everything), "the valid lengths are not used"),
+    ("debug-multi-head", heads(divisor=lambda d, h: 1), "the scores are not scaled"),
     ("debug-multi-head", heads(divisor=lambda d, h: 3), "compare with a loop over the heads"),
     ("debug-multi-head", lambda *a: heads()(*a) + 1, "Print V after the split"),
     ("measure-heads", measure(lambda rest, values: rest.square().sum()), "Divide by the sum"),
@@ -189,7 +198,7 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "measure-heads",
         measure(lambda rest, values: (rest.square().sum(0) / values.square().sum(0)).mean()),
-        "too much weight",
+        "nor a mean of ratios",
     ),
     ("measure-heads", measure(lambda rest, values: relative(rest[:, 0], values[:, 0])), "the first word alone"),
     ("measure-heads", lambda w, v: measure(relative)(w.mean(0, keepdim=True), v), "do not average the heads"),
@@ -199,15 +208,16 @@ WRONG: list[tuple[str, Any, str]] = [
         "not the mixture itself",
     ),
     ("measure-heads", lambda w, v: relative(v - v @ w.T @ w, v).item(), "solve a least-squares problem"),
-    ("measure-heads", nan_for_equal_heads, "'gelsd' or pinv does not"),
+    ("measure-heads", nan_for_equal_heads, "no inverse exists"),
+    ("measure-heads", lambda w, v: 1 - len(w) / v.shape[1], "neither a count of heads"),
+    ("measure-heads", by_normal_equations, "no inverse exists"),
     ("measure-heads", lambda w, v: 0.123, "print the mixtures"),
     ("measure-heads", lambda w, v: w, "return one number"),
     ("weights-per-head", per_head(average=True), "look for average_attn_weights"),
-    ("weights-per-head", per_head(opposite, average=True), "and the mask the wrong way round"),
-    ("weights-per-head", per_head(lambda lens, n: None, average=True), "and where are the valid lengths?"),
     ("weights-per-head", lambda mha, X, lens: torch.zeros(2, 4, 4), "a mean over the heads is no head"),
     ("weights-per-head", per_head(opposite), "True means ignore"),
     ("weights-per-head", per_head(lambda lens, n: None), "the padding has weight"),
+    ("weights-per-head", per_head(lambda lens, n: torch.arange(n) > lens[:, None]), "one key too many"),
     ("weights-per-head", masked_afterwards, "before the softmax"),
     ("weights-per-head", lambda mha, X, lens: mha(X, X, X), "take its second part"),
     ("weights-per-head", lambda *a: per_head()(*a)[0], "shape of each step"),

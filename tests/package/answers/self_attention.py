@@ -15,30 +15,49 @@ import d2lmini as d2l
 
 def attend(
     *,
-    dim: int = 1,
-    scale: Callable[[Tensor, Tensor], float] = lambda X, Q: math.sqrt(Q.shape[1]),
-    skip_self: bool = False,
-    softmax: bool = True,
+    dim: int = 2,
+    scale: Callable[[Tensor, Tensor], float] = lambda X, Q: math.sqrt(Q.shape[2]),
+    allowed: Callable[[Tensor], Tensor] = lambda everything: everything.tril(),
+    masked: Callable[[Tensor, Tensor], Tensor] = lambda scores, allowed: scores.masked_fill(~allowed, -math.inf),
+    weigh: Callable[..., Tensor] = F.softmax,
+    after: Callable[[Tensor, Tensor], Tensor] = lambda A, allowed: A,
     project: Callable[[Tensor, Tensor], Tensor] = lambda X, W: X @ W.T,
     mixed: Callable[..., Tensor] = lambda A, X, K, V: A @ V,
 ) -> Callable[..., Any]:
-    """Self-attention, right unless told otherwise."""
+    """Causal self-attention, right unless told otherwise."""
 
     def function(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> tuple[Tensor, Tensor]:
         Q, K, V = (project(X, W) for W in (W_q, W_k, W_v))
-        scores = Q @ K.T / scale(X, Q)
-        if skip_self:
-            scores = scores.masked_fill(torch.eye(len(X)).bool(), -math.inf)
-        A = F.softmax(scores, dim) if softmax else scores
+        may = allowed(torch.ones(X.shape[1], X.shape[1]).bool())
+        A = after(weigh(masked(Q @ K.mT / scale(X, Q), may), dim), may)
         return mixed(A, X, K, V), A
 
     return function
 
 
+def unmasked(scores: Tensor, allowed: Tensor) -> Tensor:
+    return scores
+
+
+def no_softmax(scores: Tensor, dim: int) -> Tensor:
+    return scores
+
+
 def by_pytorch(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> list[Tensor]:
-    Q, K = (X @ W_q.T)[None], (X @ W_k.T)[None]
-    weights = F.scaled_dot_product_attention(Q, K, torch.eye(len(X))[None])[0]
+    Q, K = (X @ W_q.T)[:, None], (X @ W_k.T)[:, None]
+    one_hot = torch.eye(X.shape[1]).expand(len(X), 1, -1, -1)
+    weights = F.scaled_dot_product_attention(Q, K, one_hot, is_causal=True)[:, 0]
     return [weights @ X @ W_v.T, weights]
+
+
+def in_float64(*arguments: Tensor) -> tuple[Tensor, Tensor]:
+    return attend()(*(argument.double() for argument in arguments))
+
+
+def in_place(X: Tensor, *Ws: Tensor) -> tuple[Tensor, Tensor]:
+    output, weights = attend()(X, *Ws)
+    X.zero_()
+    return output, weights
 
 
 class Layer(nn.Module):
@@ -80,6 +99,17 @@ class BornAnew(nn.Module):
 
     def forward(self, X: Tensor) -> tuple[Tensor, Tensor]:
         return d2l.SelfAttention(self.d_model)(X)
+
+
+class StillAnew(Layer):
+    def forward(self, X: Tensor) -> Any:
+        return d2l.SelfAttention(X.shape[2])(X)
+
+
+class CutOff(Layer):
+    def forward(self, X: Tensor) -> Any:
+        output, weights = super().forward(X)
+        return output.detach().requires_grad_(), weights
 
 
 class OneHead(Layer):
@@ -125,7 +155,7 @@ def stack(
 
 RIGHT: dict[str, list[Any]] = {
     "predict-causal-row": [(0.5, 0.25, 0.25, 0), torch.tensor([0.5, 0.25, 0.25, 0]), [1 / 2, 1 / 4, 1 / 4, 0.0]],
-    "self-attention": [attend(), by_pytorch],
+    "causal-self-attention": [attend(), by_pytorch, in_float64],
     "debug-self-attention": [Layer, d2l.SelfAttention],
     "measure-equivariance": [
         error(),
@@ -148,37 +178,44 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-causal-row", (0.25, 0.5, 0.25, 0), "what is 2 to their scores?"),
     ("predict-causal-row", (0.5, 0.25, 0.25), "look at the starter's form"),
     ("predict-causal-row", (math.nan,) * 4, "what"),
-    ("self-attention", attend(dim=0), "what must one query's weights add up to?"),
-    ("self-attention", attend(scale=lambda X, Q: 1), "the scores are not scaled"),
-    ("self-attention", attend(scale=lambda X, Q: Q.shape[1]), "you divide by p"),
-    ("self-attention", attend(scale=lambda X, Q: math.sqrt(len(X))), "the length of the sequence"),
+    ("causal-self-attention", attend(dim=1), "dim=1 are the queries"),
+    ("causal-self-attention", attend(masked=unmasked), "the mask is not used"),
+    ("causal-self-attention", attend(allowed=lambda everything: everything.triu()), "the mask is transposed"),
     (
-        "self-attention",
-        attend(scale=lambda X, Q: math.sqrt(X.shape[1])),
-        "the width of the queries, after the projection",
+        "causal-self-attention",
+        attend(allowed=lambda everything: everything.tril(-1), after=lambda A, _: A.nan_to_num()),
+        "is the diagonal 0?",
     ),
-    ("self-attention", attend(scale=lambda X, Q: math.sqrt(2)), "compute queries, keys, scores and weights one by one"),
-    ("self-attention", lambda X, q, k, v: attend()(X, k, q, v), "You swapped W_q and W_k"),
-    ("self-attention", lambda X, q, k, v: attend()(X, q, q, v), "the scores are symmetric"),
-    ("self-attention", attend(softmax=False), "not yet weights"),
-    ("self-attention", attend(skip_self=True), "is the diagonal 0?"),
-    ("self-attention", attend(mixed=lambda A, X, K, V: A @ X), "shape of each step"),
-    ("self-attention", attend(mixed=lambda A, X, K, V: A @ K), "shape of each step"),
-    ("self-attention", attend(mixed=lambda A, X, K, V: A.T @ V), "do not transpose them"),
-    ("self-attention", attend(mixed=lambda A, X, K, V: A @ V + 1), "what are they multiplied with?"),
-    ("self-attention", lambda *a: attend()(*a)[0], "return output, weights"),
-    ("self-attention", lambda *a: attend()(*a)[::-1], "shape of each step"),
-    ("self-attention", attend(project=lambda X, W: X @ W), "look at the shapes"),
     (
-        "self-attention",
-        lambda X, *Ws: attend(project=(lambda X, W: X @ W) if X.shape[1] == len(Ws[0]) else (lambda X, W: X @ W.T))(
-            X, *Ws
-        ),
-        "you forgot to transpose W",
+        "causal-self-attention",
+        attend(masked=unmasked, after=lambda A, allowed: A * allowed),
+        "rows now sum to less than 1",
     ),
+    ("causal-self-attention", attend(masked=lambda scores, allowed: scores * allowed), "must be minus infinity"),
+    ("causal-self-attention", attend(scale=lambda X, Q: 1), "the scores are not scaled"),
+    ("causal-self-attention", attend(scale=lambda X, Q: Q.shape[2]), "you divide by p"),
+    ("causal-self-attention", attend(scale=lambda X, Q: math.sqrt(X.shape[1])), "the length of the sequence"),
+    ("causal-self-attention", attend(scale=lambda X, Q: math.sqrt(X.shape[2])), "after the projection"),
+    ("causal-self-attention", attend(scale=lambda X, Q: 5), "mask and weights one by one"),
+    ("causal-self-attention", lambda X, q, k, v: attend()(X, k, q, v), "You swapped W_q and W_k"),
+    ("causal-self-attention", lambda X, q, k, v: attend()(X, q, q, v), "a projection of their own"),
+    ("causal-self-attention", attend(weigh=no_softmax), "not yet weights"),
+    ("causal-self-attention", attend(weigh=no_softmax, masked=unmasked), "neither masked nor weights yet"),
+    ("causal-self-attention", attend(mixed=lambda A, X, K, V: A @ X), "where is W_v?"),
+    ("causal-self-attention", attend(mixed=lambda A, X, K, V: A @ K), "not keys"),
+    ("causal-self-attention", attend(mixed=lambda A, X, K, V: A.mT @ V), "do not transpose them"),
+    ("causal-self-attention", attend(mixed=lambda A, X, K, V: A @ V + 1), "what are they multiplied with?"),
+    ("causal-self-attention", attend(project=lambda X, W: X @ W), "you forgot to transpose W"),
+    ("causal-self-attention", lambda X, q, k, v: attend()(X, q, k, v.T), "you forgot to transpose W_v"),
+    ("causal-self-attention", lambda *a: attend()(*a)[0], "return output, weights"),
+    ("causal-self-attention", lambda *a: attend()(*a)[::-1], "shape of each step"),
+    ("causal-self-attention", in_place, "works in place"),
     ("debug-self-attention", BornAnew, "made once in __init__"),
     ("debug-self-attention", lambda d_model: 3, "pass the class itself"),
-    ("debug-self-attention", lambda d_model: nn.Linear(d_model, d_model), "made once in __init__"),
+    ("debug-self-attention", lambda d_model: nn.Linear(d_model, d_model), "and no others"),
+    ("debug-self-attention", StillAnew, "still makes new random layers"),
+    ("debug-self-attention", CutOff, "cuts the output off"),
+    ("debug-self-attention", layer(scale=lambda X: 1), "the scores are not scaled"),
     ("debug-self-attention", layer(dim=1), "In a batch, dim=1 are the queries"),
     ("debug-self-attention", layer(scale=lambda X: math.sqrt(X.shape[1])), "not its width"),
     ("debug-self-attention", layer(dim=1, scale=lambda X: math.sqrt(X.shape[1])), "two faults are left"),
@@ -211,7 +248,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("stacked-self-attention", stack(dim=0), "along which dimension"),
     ("stacked-self-attention", stack(residual=True), "nothing is added to it"),
     ("stacked-self-attention", stack(more=1), "one layer too many"),
-    ("stacked-self-attention", stack(scale=0.3), "print X after each layer"),
+    ("stacked-self-attention", stack(more=-1), "one layer too few"),
+    ("stacked-self-attention", stack(scale=math.sqrt(3)), "not the number of tokens"),
+    ("stacked-self-attention", stack(scale=7.0), "print X after each layer"),
     ("stacked-self-attention", stack(in_place=True), "make a new tensor in each layer"),
     ("stacked-self-attention", lambda X, num_layers: X, "return one number"),
 ]
