@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.inputs import check_inputs, check_layer, hide_unseen
+from d2lmini.inputs import check_inputs, check_layer, check_sequences, check_size, hide_unseen
 from d2lmini.masks import combined_mask, sees_nothing
 
 __all__ = ["AdditiveAttention", "DotProductAttention", "SelfAttention", "masked_softmax"]
@@ -40,7 +40,7 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
     if not isinstance(X, Tensor) or X.dim() != 3 or not X.is_floating_point():
         found = f"{X.dtype} {tuple(X.shape)}" if isinstance(X, Tensor) else type(X).__name__
         raise ValueError(f"X must hold floating-point scores of shape (batch, queries, keys), got {found}")
-    allowed = combined_mask(X.shape, valid_lens, mask)
+    allowed = combined_mask(X.shape, valid_lens, mask, X.device)
     if allowed is None:
         return F.softmax(X, dim=-1)
     nothing = sees_nothing(allowed)
@@ -95,7 +95,8 @@ class DotProductAttention(nn.Module):
                 "queries and keys must have the same size, at least 1, in their last dimension, got "
                 f"{tuple(queries.shape)} and {tuple(keys.shape)}"
             )
-        allowed = combined_mask((*queries.shape[:2], keys.shape[1]), valid_lens, mask)
+        shape = (*queries.shape[:2], keys.shape[1])
+        allowed = combined_mask(shape, valid_lens, mask, queries.device)
         queries, keys, values = hide_unseen(queries, keys, values, allowed)
         if need_weights:
             # In float32 at least, as in the fused kernels: a float16 score overflows beyond 65504.
@@ -173,7 +174,8 @@ class AdditiveAttention(nn.Module):
         check_inputs(queries, keys, values)
         check_layer("queries", queries, self.W_q)
         check_layer("keys", keys, self.W_k)
-        allowed = combined_mask((*queries.shape[:2], keys.shape[1]), valid_lens, mask)
+        shape = (*queries.shape[:2], keys.shape[1])
+        allowed = combined_mask(shape, valid_lens, mask, queries.device)
         queries, keys, values = hide_unseen(queries, keys, values, allowed)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
@@ -194,13 +196,12 @@ class SelfAttention(nn.Module):
         d_model: size of a token, of its query, of its key and of its value; at least 1.
 
     Raises:
-        ValueError: if ``d_model`` is less than 1.
+        ValueError: if ``d_model`` is no integer of at least 1.
     """
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
-        if d_model < 1:
-            raise ValueError(f"d_model must be at least 1, got {d_model}")
+        check_size("d_model", d_model)
         self.W_q = nn.Linear(d_model, d_model)
         self.W_k = nn.Linear(d_model, d_model)
         self.W_v = nn.Linear(d_model, d_model)
@@ -218,13 +219,14 @@ class SelfAttention(nn.Module):
 
         Returns:
             The output, ``(batch, steps, d_model)``, and the weights, ``(batch, steps, steps)``. A token that may
-            attend to nothing gets 0 for both.
+            attend to nothing gets 0 for both. Padding asks, too: if it may hold NaN, give it length 0 in
+            ``valid_lens`` of shape ``(batch, steps)``, or its row will be NaN, and with it the gradients.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or ``d_model``.
         """
-        check_inputs(X, X, X)
+        check_sequences(X=X)
         check_layer("X", X, self.W_q)
-        allowed = combined_mask((*X.shape[:2], X.shape[1]), valid_lens, mask)
+        allowed = combined_mask((*X.shape[:2], X.shape[1]), valid_lens, mask, X.device)
         inputs, keys, values = hide_unseen(X, X, X, allowed)
         return self.attention(self.W_q(inputs), self.W_k(keys), self.W_v(values), mask=allowed, need_weights=True)

@@ -30,13 +30,19 @@ def show_numbers(
         figsize: width and height of the figure in inches.
 
     Raises:
-        ValueError: if there are not as many groups and titles as tables, a table and its groups differ in shape, or
-            a group lies outside ``0..3``.
+        ValueError: if there are not as many groups and titles as tables, a table or its groups are no matrix of
+            integers, they differ in shape, or a group lies outside ``0..3``.
     """
-    if not len(tables) == len(groups) == len(titles):
-        raise ValueError(f"{len(tables)} tables must have as many groups and titles, got {len(groups)}, {len(titles)}")
+    if isinstance(titles, str) or not len(tables) == len(groups) == len(titles):
+        raise ValueError(f"{len(tables)} tables must have as many groups and titles, got {len(groups)}, {titles!r}")
     for i, (table, group) in enumerate(zip(tables, groups, strict=True)):
-        if table.dim() != 2 or table.shape != group.shape:
+        for name, numbers in (("table", table), ("groups of table", group)):
+            if not isinstance(numbers, Tensor) or numbers.dim() != 2 or 0 in numbers.shape or _fractions(numbers):
+                found = (
+                    f"{numbers.dtype} {tuple(numbers.shape)}" if isinstance(numbers, Tensor) else type(numbers).__name__
+                )
+                raise ValueError(f"{name} {i} must be a matrix of integers, not empty, got {found}")
+        if table.shape != group.shape:
             raise ValueError(f"table {i} has shape {tuple(table.shape)}, its groups have {tuple(group.shape)}")
         lowest, highest = int(group.min()), int(group.max())
         if lowest < 0 or highest >= len(_GROUP_COLOURS):
@@ -54,6 +60,10 @@ def show_numbers(
                 colour = _GROUP_COLOURS[int(group[i, j])]
                 panel.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="#59636e"))
                 panel.text(j + 0.5, i + 0.5, str(int(table[i, j])), color="#101010", ha="center", va="center")
+
+
+def _fractions(numbers: Tensor) -> bool:
+    return numbers.is_floating_point() or numbers.is_complex()
 
 
 def draw_multi_head_attention() -> None:

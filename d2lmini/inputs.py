@@ -1,4 +1,4 @@
-"""What the attention modules ask of their queries, keys and values, and how they keep padding out of sight."""
+"""What the attention modules ask of their arguments, and how they keep padding out of sight."""
 
 from __future__ import annotations
 
@@ -8,6 +8,35 @@ from torch import Tensor
 from d2lmini.masks import sees_nothing
 
 
+def check_size(name: str, size: int) -> None:
+    """Check that a size or a number of something is a positive integer.
+
+    Raises:
+        ValueError: if not.
+    """
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
+
+
+def check_sequences(**sequences: Tensor) -> None:
+    """Check that each argument is a tensor of shape ``(batch, steps, size)``, and that all share a dtype.
+
+    Raises:
+        ValueError: if not. Under autocast the dtypes may differ.
+    """
+    for name, sequence in sequences.items():
+        if not isinstance(sequence, Tensor):
+            raise ValueError(f"{name} must be a tensor, got {type(sequence).__name__}")
+        if sequence.dim() != 3:
+            raise ValueError(f"{name} must have shape (batch, steps, size), got {tuple(sequence.shape)}")
+    names = " and ".join([", ".join(list(sequences)[:-1]), list(sequences)[-1]]).removeprefix(" and ")
+    dtypes = [sequence.dtype for sequence in sequences.values()]
+    devices = {sequence.device.type for sequence in sequences.values()}
+    mixed = len(set(dtypes)) > 1 and not all(map(torch.is_autocast_enabled, devices))
+    if mixed or not all(dtype.is_floating_point for dtype in dtypes):
+        raise ValueError(f"{names} must share one floating-point dtype, got {dtypes}")
+
+
 def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     """Check that queries, keys and values go together.
 
@@ -15,34 +44,26 @@ def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
         ValueError: if one of them is no tensor of shape ``(batch, steps, size)``, or their batch sizes, numbers of
             keys and values, or dtypes differ.
     """
-    inputs = {"queries": queries, "keys": keys, "values": values}
-    for name, tensor in inputs.items():
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"{name} must be a tensor, got {type(tensor).__name__}")
-    shapes = {name: tuple(tensor.shape) for name, tensor in inputs.items()}
-    for name, shape in shapes.items():
-        if len(shape) != 3:
-            raise ValueError(f"{name} must have shape (batch, steps, size), got {shape}")
+    check_sequences(queries=queries, keys=keys, values=values)
+    shapes = {"queries": tuple(queries.shape), "keys": tuple(keys.shape), "values": tuple(values.shape)}
     if not shapes["queries"][0] == shapes["keys"][0] == shapes["values"][0]:
         raise ValueError(f"queries, keys and values must have the same batch size, got {shapes}")
     if shapes["keys"][1] != shapes["values"][1]:
         raise ValueError(f"there must be one value for each key, got {shapes}")
-    dtypes = [queries.dtype, keys.dtype, values.dtype]
-    if len(set(dtypes)) > 1 or not queries.is_floating_point():
-        raise ValueError(f"queries, keys and values must share one floating-point dtype, got {dtypes}")
 
 
 def check_layer(name: str, inputs: Tensor, layer: torch.nn.Linear) -> None:
     """Check that a linear layer takes these inputs, of shape ``(..., size)``.
 
     Raises:
-        ValueError: if their size or dtype is another one. Under autocast the dtypes may differ.
+        ValueError: if their size or dtype is another one. Under autocast float16, bfloat16 and float32 may meet.
     """
     if inputs.shape[-1] != layer.in_features:
         raise ValueError(
             f"{name} must have size {layer.in_features} in their last dimension, got {tuple(inputs.shape)}"
         )
-    if inputs.dtype != layer.weight.dtype and not torch.is_autocast_enabled(inputs.device.type):
+    cast = torch.is_autocast_enabled(inputs.device.type) and inputs.dtype != torch.float64
+    if inputs.dtype != layer.weight.dtype and not cast:
         raise ValueError(f"{name} must have the dtype of the weights, {layer.weight.dtype}, got {inputs.dtype}")
 
 
@@ -55,8 +76,5 @@ def hide_unseen(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor |
     if allowed is None:
         return queries, keys, values
     unseen = ~allowed.any(dim=-2)[..., None]
-    return (
-        queries.masked_fill(sees_nothing(allowed), 0.0),
-        keys.masked_fill(unseen, 0.0),
-        values.masked_fill(unseen, 0.0),
-    )
+    queries = queries.masked_fill(sees_nothing(allowed), 0.0)
+    return queries, keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)

@@ -24,6 +24,8 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
             or ``(batch, queries)`` (one length for each query).
         num_keys: number of keys.
 
+    The values are looked at, so ``torch.compile(fullgraph=True)`` and ``vmap`` cannot trace it: give a mask there.
+
     Returns:
         Boolean mask, ``True`` = may attend, of shape ``(batch, 1, num_keys)`` or ``(batch, queries, num_keys)``.
 
@@ -137,10 +139,13 @@ def sees_nothing(allowed: Tensor) -> Tensor:
     return ~allowed.any(dim=-1, keepdim=True)
 
 
-def combined_mask(shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None) -> Tensor | None:
+def combined_mask(
+    shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None, device: torch.device
+) -> Tensor | None:
     """Both restrictions as one mask that broadcasts to ``shape``, or ``None`` if there are none.
 
-    ``shape`` is ``(batch, queries, keys)`` or ``(batch, num_heads, queries, keys)``.
+    ``shape`` is ``(batch, queries, keys)`` or ``(batch, num_heads, queries, keys)``. The mask has as many dimensions,
+    and its last one is spelled out: a query without a single key sees nothing, whatever a mask of size 1 says.
     """
     shape = tuple(shape)
     batch, num_queries, num_keys = shape[0], shape[-2], shape[-1]
@@ -156,9 +161,11 @@ def combined_mask(shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tenso
             allowed = allowed[:, None]
     if mask is not None:
         _check_mask(mask, shape)
-        # A key dimension of 1 would stand for all keys at once: spelled out, so that `any` counts keys.
-        mask = mask.expand(shape)
+        mask = mask.reshape((1,) * (len(shape) - mask.dim()) + mask.shape)
+        mask = mask.expand(*mask.shape[:-1], num_keys)
         allowed = mask if allowed is None else allowed & mask
+    if allowed is None and num_keys == 0:
+        return torch.zeros((1,) * (len(shape) - 1) + (0,), dtype=torch.bool, device=device)
     return allowed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from d2lmini.attention import DotProductAttention
-from d2lmini.inputs import check_inputs, check_layer, hide_unseen
+from d2lmini.inputs import check_inputs, check_layer, check_size, hide_unseen
 from d2lmini.masks import combined_mask, sees_nothing
 
 __all__ = ["MultiHeadAttention", "transpose_output", "transpose_qkv"]
@@ -31,7 +31,7 @@ class MultiHeadAttention(nn.Module):
         bias: whether the four projections add a bias.
 
     Raises:
-        ValueError: if ``num_hiddens`` or ``num_heads`` is less than 1, or ``num_hiddens`` is not divisible by
+        ValueError: if a size or ``num_heads`` is no integer of at least 1, or ``num_hiddens`` is not divisible by
             ``num_heads``.
     """
 
@@ -46,6 +46,8 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
     ) -> None:
         super().__init__()
+        for name, size in (("key_size", key_size), ("query_size", query_size), ("value_size", value_size)):
+            check_size(name, size)
         _check_heads(num_hiddens, num_heads)
         self.num_heads = num_heads
         self.attention = DotProductAttention(dropout)
@@ -79,7 +81,8 @@ class MultiHeadAttention(nn.Module):
         Returns:
             The output, ``(batch, queries, num_hiddens)``; with ``need_weights`` the pair of it and the weights of each
             head before dropout, ``(batch, num_heads, queries, keys)``. A query that may attend to nothing in one head
-            gets 0 from that head; one that may attend to nothing in all heads gets output 0, also with a bias.
+            gets 0 from that head; one that may attend to nothing in all heads gets output 0, also with a bias. In
+            self-attention padding asks, too: see :class:`~d2lmini.attention.SelfAttention`.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
@@ -92,14 +95,14 @@ class MultiHeadAttention(nn.Module):
         ):
             check_layer(name, inputs, layer)
         shape = (queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1])
-        allowed = combined_mask(shape, valid_lens, mask)
+        allowed = combined_mask(shape, valid_lens, mask, queries.device)
         in_any_head = None if allowed is None else allowed.any(dim=1)
         queries, keys, values = hide_unseen(queries, keys, values, in_any_head)
         pooled = self.attention(
             transpose_qkv(self.W_q(queries), self.num_heads),
             transpose_qkv(self.W_k(keys), self.num_heads),
             transpose_qkv(self.W_v(values), self.num_heads),
-            mask=None if allowed is None else allowed.expand(shape).flatten(0, 1),
+            mask=None if allowed is None else _for_each_head(allowed, shape),
             need_weights=need_weights,
         )
         heads, weights = pooled if need_weights else (pooled, None)
@@ -145,7 +148,8 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
         ValueError: if ``X`` is no tensor of three dimensions, or its first is not divisible by ``num_heads``.
     """
     _check_three_dimensions(X, "(batch * num_heads, steps, num_hiddens / num_heads)")
-    if num_heads < 1 or X.shape[0] % num_heads:
+    check_size("num_heads", num_heads)
+    if X.shape[0] % num_heads:
         raise ValueError(
             f"the first dimension of X must be divisible by num_heads, got shape {tuple(X.shape)} and "
             f"num_heads={num_heads}"
@@ -154,11 +158,19 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     return X.transpose(1, 2).flatten(2, 3)
 
 
+def _for_each_head(allowed: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A mask that broadcasts to ``shape``, (batch, num_heads, ...), for the split batch; copied only if it must be."""
+    if allowed.shape[0] == allowed.shape[1] == 1:
+        return allowed[0]
+    return allowed.expand(*shape[:2], -1, -1).flatten(0, 1)
+
+
 def _check_heads(num_hiddens: int, num_heads: int) -> None:
-    if num_hiddens < 1 or num_heads < 1 or num_hiddens % num_heads:
+    check_size("num_hiddens", num_hiddens)
+    check_size("num_heads", num_heads)
+    if num_hiddens % num_heads:
         raise ValueError(
-            "num_hiddens must be divisible by num_heads, both at least 1, got "
-            f"num_hiddens={num_hiddens} and num_heads={num_heads}"
+            f"num_hiddens must be divisible by num_heads, got num_hiddens={num_hiddens} and num_heads={num_heads}"
         )
 
 

@@ -130,22 +130,18 @@ def show_heatmaps(
         fmt: how to write the number into each cell, for example ``".2f"``; by default a scale beside the maps tells.
 
     Raises:
-        ValueError: if ``matrices`` has not four dimensions or is empty, or there are not as many titles or names as
-            columns or rows.
+        ValueError: if ``matrices`` has not four dimensions or is empty, there are not as many titles or names as
+            columns or rows, or ``fmt`` is no format for numbers.
     """
     use_svg_display()
     grid = _as_array(matrices)
     if grid.ndim != 4 or grid.size == 0:
         raise ValueError(f"matrices must have shape (rows, columns, height, width), none of them 0, got {grid.shape}")
     num_rows, num_cols, height, width = grid.shape
-    for name, given, count in (
-        ("titles", titles, num_cols),
-        ("xticklabels", xticklabels, width),
-        ("yticklabels", yticklabels, height),
-    ):
-        if given is not None and len(given) != count:
-            what = "rows" if name == "yticklabels" else "columns"
-            raise ValueError(f"{name} must have one entry for each of the {count} {what}, got {len(given)}")
+    _check_names("titles", titles, num_cols, "columns")
+    _check_names("xticklabels", xticklabels, width, "columns")
+    _check_names("yticklabels", yticklabels, height, "rows")
+    written = None if fmt is None else _written(grid, fmt)
     grid = _rounded(grid)
     finite = grid[np.isfinite(grid)]
     low, high = float(min(finite, default=0.0)), float(max(finite, default=0.0))
@@ -168,9 +164,9 @@ def show_heatmaps(
             panel.set_ylabel(ylabel)
         if titles is not None and row == 0:
             panel.set_title(titles[col])
-        if fmt is not None:
-            _write_numbers(panel, mesh, cells, fmt)
-    if fmt is None:  # where numbers stand in the cells, nobody needs a scale
+        if written is not None:
+            _write_numbers(panel, mesh, cells, written[row, col])
+    if written is None:  # where numbers stand in the cells, nobody needs a scale
         # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
         scale = ScalarMappable(mesh.norm, matplotlib.colormaps[cmap].resampled(24))
         bar = figure.colorbar(scale, ax=panels, shrink=0.7)
@@ -192,15 +188,31 @@ def _paired(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(abscissae, lines, strict=True))
 
 
-def _write_numbers(panel: Axes, mesh: QuadMesh, cells: np.ma.MaskedArray, fmt: str) -> None:
+def _check_names(name: str, given: Sequence[str] | None, count: int, what: str) -> None:
+    if given is not None and (isinstance(given, str) or len(given) != count):
+        found = repr(given) if isinstance(given, str) else len(given)
+        raise ValueError(f"{name} must have one entry for each of the {count} {what}, got {found}")
+
+
+def _written(numbers: np.ndarray, fmt: str) -> np.ndarray:
+    """The numbers as text, without the last bits and without a sign of zero; nothing for those that are not finite."""
+    try:
+        texts = [format(float(f"{number:.7g}"), fmt) if np.isfinite(number) else "" for number in numbers.flat]
+    except ValueError as error:
+        raise ValueError(f"fmt must be a format for numbers such as '.2f', got {fmt!r}") from error
+    return np.array([text if text.strip("-0.") else text.lstrip("-") for text in texts]).reshape(numbers.shape)
+
+
+def _write_numbers(panel: Axes, mesh: QuadMesh, cells: np.ma.MaskedArray, texts: np.ndarray) -> None:
     """The numbers in their cells, dark on light and light on dark, whatever the theme of the page."""
-    for (i, j), number in np.ndenumerate(cells):
-        if not np.ma.getmaskarray(cells)[i, j]:
-            colour = np.array(mesh.cmap(mesh.norm(number))[:3])
-            linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
-            light = linear @ [0.2126, 0.7152, 0.0722] > 0.179  # where black and white are equally easy to read
-            ink = "#000000" if light else "#fefefe"
-            panel.text(j + 0.5, i + 0.5, format(number, fmt), color=ink, fontsize=9, ha="center", va="center")
+    for (i, j), text in np.ndenumerate(texts):
+        if not text:
+            continue
+        colour = np.array(mesh.cmap(mesh.norm(cells[i, j]))[:3])
+        linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
+        light = linear @ [0.2126, 0.7152, 0.0722] > 0.179  # where black and white are equally easy to read
+        ink = "#000000" if light else "#fefefe"
+        panel.text(j + 0.5, i + 0.5, text, color=ink, fontsize=9, ha="center", va="center")
 
 
 def _cell_ticks(count: int, labels: Sequence[str] | None) -> tuple[list[float], list[str]]:

@@ -75,7 +75,7 @@ def check(name: str, answer: Any) -> None:
         with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(True):
             verified = _CHECKERS[name](answer)
     except NotImplementedError as error:
-        if re.search("not implemented for|Could not run", str(error)):  # PyTorch's own, for a dtype that it lacks
+        if re.search("not implemented for|Could not run|missing the required", str(error)):  # PyTorch's own
             _report_error(name, error)
         else:
             print(f"{name}: not attempted yet")
@@ -133,7 +133,7 @@ def one_number(answer: Any) -> float:
     try:
         return float(answer)
     except (TypeError, ValueError, RuntimeError) as error:
-        hint = "max() and median() return one number, max(dim=...) and median(dim=...) a pair of values and indices"
+        hint = "return a float, or a tensor of one entry; max(dim=...) and median(dim=...) give a pair of tensors"
         raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error
 
 

@@ -79,8 +79,9 @@ def check_multi_head_attention(attend: Any) -> str:
     for b, n, d, num_heads in ((2, 3, 6, 2), (2, 3, 4, 1), (3, 5, 12, 3)):
         X = torch.randn(b, n, d, generator=generator)
         Ws = [torch.randn(d, d, generator=generator) for _ in range(4)]
+        arguments = [X.clone(), *(W.clone() for W in Ws)]
         expect_close(
-            attend(X.clone(), *(W.clone() for W in Ws), num_heads),
+            attend(*arguments, num_heads),
             _multi_head(X, Ws, num_heads),
             claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
             given=f"random X of shape {(b, n, d)}, random matrices, num_heads {num_heads}",
@@ -88,6 +89,8 @@ def check_multi_head_attention(attend: Any) -> str:
             mistakes=_multi_head_mistakes(X, Ws, num_heads),
             tolerance=1e-3,
         )
+        if not all(map(torch.equal, arguments, [X, *Ws])):
+            raise WrongAnswer("the arguments are left unchanged", "an operation that ends in _ works in place")
     return "right for one, two and three heads"
 
 
@@ -192,9 +195,9 @@ def check_debug_multi_head(function: Any) -> str:
             ),
         },
     )
-    for b, n, m, d, h in ((1, 2, 3, 4, 2), (2, 3, 4, 6, 3)):
+    for b, n, m, d, h in ((1, 2, 3, 4, 2), (2, 3, 4, 12, 3)):
         Q, K, V = (torch.randn(b, steps, d, generator=generator) for steps in (n, m, m))
-        lens = torch.tensor([m, 1][:b])
+        lens = torch.tensor([2, 1][:b])
         right = lens.repeat_interleave(h)
         mixed_q, mixed_k = (transpose_output(_wrong_split(part, h), h) for part in (Q, K))
         expect_close(
@@ -212,6 +215,10 @@ def check_debug_multi_head(function: Any) -> str:
                     Q, K, V, h, lens=lens.repeat(h)
                 ),
                 "the valid lengths are not used": _heads(Q, K, V, h),
+                "each example has a length of its own": _heads(Q, K, V, h, lens=torch.full_like(right, 2)),
+                f"{split} V is right, but Q and K are not, and neither is the scale": _heads(
+                    mixed_q, mixed_k, V, h, lens=right, divisor=math.sqrt(d)
+                ),
                 f"{split} V is right, but Q and K are not": _heads(mixed_q, mixed_k, V, h, lens=right),
             },
         )
@@ -235,7 +242,7 @@ def check_measure_heads(measure: Any) -> str:
     ):
         heads = torch.tensor(weights)
         claim, given = "it is the relative squared error of the best linear read-out", f"{name}, weights {weights}"
-        equal = "two equal mixtures: no inverse exists, and lstsq needs the driver 'gelsd'; or use torch.linalg.pinv"
+        equal = "two equal mixtures: no inverse exists, and lstsq must not use the driver 'gels'"
         try:
             got = one_number(measure(heads.clone(), values.clone()))
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
@@ -287,6 +294,7 @@ def check_weights_per_head(weights_of: Any) -> str:
     expect_function(weights_of)
     torch.manual_seed(0)
     mha = nn.MultiheadAttention(6, 3, batch_first=True).eval()
+    nn.init.normal_(mha.in_proj_bias)  # zeros until trained: an answer could forget it
     X, lens = 3 * torch.randn(2, 4, 6), torch.tensor([3, 1])
     Q, K, _ = (X @ mha.in_proj_weight.detach().T + mha.in_proj_bias.detach()).chunk(3, 2)
     scores = transpose_qkv(Q, 3) @ transpose_qkv(K, 3).mT / math.sqrt(2)

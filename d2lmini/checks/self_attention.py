@@ -30,7 +30,7 @@ def check_predict_causal_row(answer: Any) -> str:
         (2 / 6, 1 / 6, 1 / 6, 2 / 6): "a masked key has the score minus infinity, not 0: e⁰ is 1",
         (2 / 5, 1 / 5, 1 / 5, 1 / 5): "a masked key has the score minus infinity, not 0: e⁰ is 1",
     }
-    if _near(got, right):
+    if _near(got, right) and abs(sum(got) - 1) <= 0.01:
         return "吃 sees the first three words, with 4 = 2 + 1 + 1"
     hint = next((text for wrong, text in mistakes.items() if _near(got, wrong)), "")
     if not hint and abs(sum(got) - 1) > 0.01:
@@ -96,7 +96,7 @@ def _causal_weights(
     """Weights of causal self-attention, right unless told otherwise."""
     scores = (X @ W_q.T) @ (X @ W_k.T).mT / (math.sqrt(len(W_q)) if scale is None else scale)
     mask = causal_mask(X.shape[1]) if mask is None else mask
-    return F.softmax(scores.masked_fill(~mask, -math.inf), dim).nan_to_num()
+    return F.softmax(scores.masked_fill(~mask, -math.inf), dim)
 
 
 def _weight_mistakes(X: Tensor, W_q: Tensor, W_k: Tensor) -> dict[str, Tensor]:
@@ -110,8 +110,18 @@ def _weight_mistakes(X: Tensor, W_q: Tensor, W_k: Tensor) -> dict[str, Tensor]:
             X, W_q, W_k, dim=1
         ),
         "the mask is not used: row 0 may see one key": unmasked,
+        "NaN: a token without any key. Does it see itself? And is True where it may attend?": _causal_weights(
+            X, W_q, W_k, mask=~causal
+        ),
+        "a token does not skip itself, and the first one then sees nothing": _causal_weights(
+            X, W_q, W_k, mask=causal.tril(-1)
+        ),
+        "the mask is one too wide: token 0 may not see token 1": _causal_weights(X, W_q, W_k, mask=everything.tril(1)),
         "the mask is transposed: row 0 may see one key": _causal_weights(X, W_q, W_k, mask=causal.T),
-        "a token does not skip itself: is the diagonal 0?": _causal_weights(X, W_q, W_k, mask=causal.tril(-1)),
+        "a token does not skip itself: is the diagonal 0?": _causal_weights(
+            X, W_q, W_k, mask=causal.tril(-1)
+        ).nan_to_num(),
+        "True means may attend: your mask works the other way round": F.softmax(scores.masked_fill(causal, -1e9), 2),
         "rows now sum to less than 1: mask the scores, not the weights": unmasked * causal,
         "e⁰ is 1: the score of a masked key must be minus infinity": F.softmax(scores * causal, 2),
         "the scores are not scaled": _causal_weights(X, W_q, W_k, scale=1.0),
@@ -132,9 +142,11 @@ def _weight_mistakes(X: Tensor, W_q: Tensor, W_k: Tensor) -> dict[str, Tensor]:
 @checker("debug-self-attention")
 def check_debug_self_attention(make: Any) -> str:
     """A class of self-attention freed of its faults: parameters, scale, axis, and weights instead of scores."""
+    if isinstance(make, nn.Module):
+        raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses after its name")
     expect_function(make)
     torch.manual_seed(0)
-    layer, X = make(4), torch.randn(2, 3, 4)
+    layer, X = make(5), torch.randn(3, 4, 5)
     if not isinstance(layer, nn.Module):
         raise WrongAnswer("the answer is a class of modules", "pass the class itself", got=type(layer).__name__)
     _expect_parameters(layer)
@@ -143,40 +155,41 @@ def check_debug_self_attention(make: Any) -> str:
             parameter.copy_(torch.randn(parameter.shape))
     output, weights = _pair(layer(X))
     if not torch.equal(output, _pair(layer(X))[0]):
-        hint = "forward still makes new random layers: use self.W_q, self.W_k and self.W_v"
+        hint = "does forward make new random layers, drop something at random, or change X?"
         raise WrongAnswer("two calls give the same", hint)
     Q, K, V = (getattr(layer, f"W_{letter}")(X) for letter in "qkv")
-    given = "a batch of 2 sequences of 3 tokens of width 4"
+    given = "a batch of 3 sequences of 4 tokens of width 5"
 
     def softmax(width: int, dim: int) -> Tensor:
         return F.softmax(Q @ K.transpose(1, 2) / math.sqrt(width), dim)
 
     expect_close(
         output,
-        softmax(4, 2) @ V,
+        softmax(5, 2) @ V,
         claim="the output is softmax(QKᵀ/√d) V",
         given=given,
         hint="write the shape of each step next to it, and say which dimension is which",
         mistakes={
-            "what must one query's weights add up to? In a batch, dim=1 are the queries": softmax(4, 1) @ V,
-            "X.shape[1] is the length of the sequence, not its width": softmax(3, 2) @ V,
-            "two faults are left: which dimension is the width, and which are the keys?": softmax(3, 1) @ V,
+            "what must one query's weights add up to? In a batch, dim=1 are the queries": softmax(5, 1) @ V,
+            "X.shape[1] is the length of the sequence, not its width": softmax(4, 2) @ V,
+            "two faults are left: which dimension is the width, and which are the keys?": softmax(4, 1) @ V,
             "the scores are not scaled": softmax(1, 2) @ V,
-            "the weights mix values: where is W_v?": softmax(4, 2) @ X,
+            "the weights mix values: where is W_v?": softmax(5, 2) @ X,
         },
     )
     expect_close(
         weights,
-        softmax(4, 2),
+        softmax(5, 2),
         claim="the second result are the weights",
         given=given,
         hint="return what the values were multiplied with",
         mistakes={
-            "scores are not yet weights: some are negative": Q @ K.transpose(1, 2) / 2,
+            "scores are not yet weights: some are negative": Q @ K.transpose(1, 2) / math.sqrt(5),
             "scores are not yet weights: these are not even scaled": Q @ K.transpose(1, 2),
         },
     )
-    output.square().sum().backward()
+    if output.requires_grad:
+        output.square().sum().backward()
     lost = [name for name, parameter in layer.named_parameters() if parameter.grad is None]
     if lost:
         raise WrongAnswer("every parameter gets a gradient", "what cuts the output off from the parameters?", got=lost)
@@ -197,7 +210,7 @@ def check_measure_equivariance(measure: Any) -> str:
     """``measure(g, X, order)``: the largest absolute entry of g(PX) - P g(X)."""
     expect_function(measure)
     X = torch.tensor([[[1.0, 4], [2, 0], [9, 3], [0, 1]], [[0, 5], [1, 1], [2, -9], [7, 3]]])
-    order = [1, 2, 3, 0]  # not its own inverse
+    order = [2, 0, 3, 1]  # neither its own inverse nor a shift
     layers: dict[str, Callable[[Tensor], Tensor]] = {
         "g(X) = 2X": lambda X: 2 * X,
         "g(X) = sums over earlier tokens": lambda X: X.cumsum(1),
@@ -205,7 +218,10 @@ def check_measure_equivariance(measure: Any) -> str:
         "g(X) = -X times place": lambda X: -X * torch.arange(4.0)[:, None],
     }
     for name, f in layers.items():
-        got = one_number(measure(f, X.clone(), list(order)))
+        argument = X.clone()
+        got = one_number(measure(f, argument, list(order)))
+        if not torch.equal(argument, X):
+            raise WrongAnswer("the argument X is left unchanged", "X[:, order] makes a new tensor", got=argument)
         expected, mistakes = _equivariance(f, X, order)
         if not abs(got - expected) <= 1e-4:
             raise WrongAnswer(
@@ -239,8 +255,8 @@ def _equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[int]) ->
 def check_stacked_self_attention(range_after: Any) -> str:
     """``range_after(X, num_layers)``: the range of the tokens after layers of softmax(XXᵀ/√d) X."""
     expect_function(range_after)
-    X = torch.tensor([[0.0, 1, 2, 9], [1, 0, 0, 8], [3, 1, -1, 8]])
-    for num_layers in (0, 1, 3):
+    X = torch.tensor([[-2.0, 3, -1, 3, 0], [2, 2, -1, -1, -3], [1, 1, -2, 1, 2], [-2, 3, -2, 2, 0]])
+    for num_layers in (0, 1, 2):
         argument = X.clone()
         got = one_number(range_after(argument, num_layers))
         expected = _range(_stack(X, num_layers))
@@ -256,10 +272,10 @@ def check_stacked_self_attention(range_after: Any) -> str:
             expected=round(expected, 4),
             got=round(got, 4),
         )
-    return "right for 0, 1 and 3 layers"
+    return "right for 0, 1 and 2 layers"
 
 
-def _stack(X: Tensor, num_layers: int, scale: float = 2.0, *, residual: bool = False, dim: int = 1) -> Tensor:
+def _stack(X: Tensor, num_layers: int, scale: float = 5**0.5, *, residual: bool = False, dim: int = 1) -> Tensor:
     for _ in range(num_layers):
         new = F.softmax(X @ X.T / scale, dim) @ X
         X = X + new if residual else new
@@ -272,7 +288,7 @@ def _range(X: Tensor) -> float:
 
 def _range_mistakes(X: Tensor, num_layers: int) -> dict[str, float]:
     deep = _stack(X, num_layers)
-    frozen = torch.linalg.matrix_power(F.softmax(X @ X.T / 2, 1), num_layers) @ X
+    frozen = torch.linalg.matrix_power(F.softmax(X @ X.T / 5**0.5, 1), num_layers) @ X
     return {
         "the range is over the tokens of one feature, not over the features of one token": (deep.amax(1) - deep.amin(1))
         .max()

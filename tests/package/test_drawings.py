@@ -68,6 +68,10 @@ def test_multi_head_attention_is_drawn_with_all_its_parts() -> None:
         "output",
     ):
         assert part in texts
+    across = sorted(
+        (text.get_position()[0], text.get_text()) for text in axes.texts if text.get_text().startswith("$W_")
+    )
+    assert [text[3] for _, text in across if "o" not in text] == list("qkvqkv")
     # 3 inputs to 3 matrices in each of 2 heads, from there to the pooling, on to the concatenation, W_o and the output
     arrows = [child for child in axes.texts if getattr(child, "arrow_patch", None) is not None]
     assert len(arrows) == 6 + 6 + 2 + 2
@@ -91,13 +95,20 @@ TABLE = torch.zeros(2, 3, dtype=torch.long)
     [
         (
             lambda: d2l.show_numbers([TABLE], [TABLE], [], (4, 2)),
-            "1 tables must have as many groups and titles, got 1, 0",
+            r"1 tables must have as many groups and titles, got 1, \[\]",
         ),
         (
             lambda: d2l.show_numbers([TABLE], [TABLE.T], ["a"], (4, 2)),
             r"table 0 has shape \(2, 3\), its groups .*\(3, 2\)",
         ),
-        (lambda: d2l.show_numbers([TABLE[0]], [TABLE[0]], ["a"], (4, 2)), r"table 0 has shape \(3,\)"),
+        (
+            lambda: d2l.show_numbers([TABLE[0]], [TABLE[0]], ["a"], (4, 2)),
+            r"table 0 must be a matrix of integers, .* \(3,\)",
+        ),
+        (lambda: d2l.show_numbers([TABLE + 0.7], [TABLE], ["a"], (4, 2)), r"table 0 must be .* got torch.float32"),
+        (lambda: d2l.show_numbers([TABLE], [[[0]]], ["a"], (4, 2)), r"groups of table 0 must be .* list"),
+        (lambda: d2l.show_numbers([TABLE[:0]], [TABLE[:0]], ["a"], (4, 2)), r"table 0 must be .* not empty"),
+        (lambda: d2l.show_numbers([TABLE], [TABLE], "a", (4, 2)), "titles, got 1, 'a'"),
         (
             lambda: d2l.show_numbers([TABLE], [TABLE + 4], ["a"], (4, 2)),
             r"groups of table 0 must lie in 0..3, got .* 4 to 4",

@@ -205,6 +205,14 @@ def test_layers_on_top_of_each_other_work_under_autocast(dtype: torch.dtype) -> 
     torch.testing.assert_close(output.float(), expected, atol=3e-2, rtol=0)
 
 
+def test_under_autocast_dtypes_may_meet_but_float64_is_refused() -> None:
+    mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0), torch.randn(2, 3, 8)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(mha(X.bfloat16(), X, X), mha(X, X, X), atol=3e-2, rtol=0)
+        with pytest.raises(ValueError, match=r"queries must have the dtype of the weights, .* got torch.float64"):
+            mha(X.double(), X, X)
+
+
 def test_no_state_is_kept_and_no_argument_is_changed() -> None:
     mha, X, lens = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(2, 3, 4), torch.tensor([1, 2])
     mask = d2l.causal_mask(3)
@@ -271,6 +279,14 @@ def test_transpose_output_undoes_it(batch: int, steps: int, width: int, num_head
     assert torch.equal(d2l.transpose_output(d2l.transpose_qkv(X, num_heads), num_heads), X)
 
 
+def test_without_any_key_the_output_is_zero_also_with_a_bias() -> None:
+    mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, bias=True)
+    queries, keys = torch.ones(2, 3, 4), torch.ones(2, 0, 4)
+    for need_weights in (False, True):
+        output = mha(queries, keys, keys, need_weights=need_weights)
+        assert ((output[0] if need_weights else output) == 0).all()
+
+
 def test_an_empty_batch_stays_empty() -> None:
     mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0)
     output, weights = mha(*[torch.zeros(0, 3, 4)] * 3, torch.zeros(0, dtype=torch.long), need_weights=True)
@@ -326,6 +342,14 @@ def test_self_attention_hides_padding() -> None:
     torch.testing.assert_close(output[0, :3], layer(X[:1, :3])[0][0])
     assert (weights[0, :3, 3:] == 0).all() and (weights[1] == 0).all() and (output[1] == 0).all()
 
+    asks_not = torch.where(torch.arange(5) < lens[:, None], lens[:, None], 0)  # padding asks nothing
+    parameters = list(layer.parameters())
+    grads = [
+        torch.autograd.grad(layer(Z, asks_not)[0].square().sum(), parameters) for Z in (padded, padded.nan_to_num())
+    ]
+    for with_nan, clean in zip(*grads, strict=True):
+        assert with_nan.isfinite().all() and torch.equal(with_nan, clean)
+
 
 # ---- errors at the door ----
 
@@ -340,8 +364,8 @@ def mha(inputs: Tensor = X, **more: Any) -> Any:
     ("call", "message"),
     [
         (lambda: d2l.MultiHeadAttention(4, 4, 4, 10, 3, 0.0), r"num_hiddens=10 and num_heads=3"),
-        (lambda: d2l.MultiHeadAttention(4, 4, 4, 10, 0, 0.0), r"num_hiddens=10 and num_heads=0"),
-        (lambda: d2l.MultiHeadAttention(4, 4, 4, 0, 1, 0.0), r"num_hiddens=0 and num_heads=1"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 10, 0, 0.0), r"num_heads must be an integer of at least 1, got 0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 0, 1, 0.0), r"num_hiddens must be an integer of at least 1, got 0"),
         (lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2, -0.1), r"dropout .*-0.1"),
         (lambda: mha(torch.zeros(2, 3, 5)), r"queries must have size 4 .* got \(2, 3, 5\)"),
         (lambda: mha(torch.zeros(3, 3, 4)), r"the same batch size"),
@@ -359,14 +383,29 @@ def mha(inputs: Tensor = X, **more: Any) -> Any:
         (lambda: mha(mask=torch.ones(2, 3, 3).bool()), r"mask of shape \(2, 3, 3\) is ambiguous: .*mask\[:, None\]"),
         (lambda: mha(mask=torch.ones(2, 3, 3, 3).bool()), r"mask must broadcast to \(2, 2, 3, 3\), got \(2, 3, 3, 3\)"),
         (lambda: mha(mask=torch.ones(1, 1, 1, 3, 3).bool()), r"mask must broadcast to \(2, 2, 3, 3\)"),
-        (lambda: d2l.SelfAttention(0), r"d_model must be at least 1, got 0"),
+        (lambda: d2l.SelfAttention(0), r"d_model must be an integer of at least 1, got 0"),
         (lambda: d2l.SelfAttention(5)(X), r"X must have size 5 .* got \(2, 3, 4\)"),
         (lambda: d2l.SelfAttention(4)(X, mask=torch.ones(4, 3).bool()), r"mask must broadcast to \(2, 3, 3\)"),
         (lambda: d2l.transpose_qkv(X, 3), r"num_hiddens=4 and num_heads=3"),
         (lambda: d2l.transpose_qkv(X[0], 2), r"X must have shape \(batch, steps, num_hiddens\), got \(3, 4\)"),
         (lambda: d2l.transpose_qkv([1.0], 2), r"X must have shape .* got list"),
         (lambda: d2l.transpose_output(X, 3), r"divisible by num_heads, got shape \(2, 3, 4\) and num_heads=3"),
-        (lambda: d2l.transpose_output(X, 0), r"num_heads=0"),
+        (lambda: d2l.transpose_output(X, 0), r"num_heads must be an integer of at least 1, got 0"),
+        (lambda: d2l.transpose_output(X, True), r"num_heads must be an integer of at least 1, got True"),
+        (lambda: d2l.transpose_qkv(X, 2.0), r"num_heads must be an integer of at least 1, got 2.0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2.0, 0.0), r"num_heads must be .* got 2.0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, "4", 2, 0.0), r"num_hiddens must be .* got '4'"),
+        (lambda: d2l.MultiHeadAttention(-1, 4, 4, 4, 2, 0.0), r"key_size must be .* got -1"),
+        (lambda: d2l.MultiHeadAttention(4, 0, 4, 4, 2, 0.0), r"query_size must be .* got 0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, None, 4, 2, 0.0), r"value_size must be .* got None"),
+        (lambda: d2l.SelfAttention(4)([[1.0]]), r"X must be a tensor, got list"),
+        (lambda: d2l.SelfAttention(4)(X[0]), r"X must have shape \(batch, steps, size\), got \(3, 4\)"),
+        (lambda: d2l.SelfAttention(4)(X.long()), r"X must share one floating-point dtype, got \[torch.int64\]"),
+        (lambda: mha(valid_lens=torch.tensor([[1], [2]])), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
+        (
+            lambda: d2l.MultiHeadAttention(4, 4, 4, 6, 3, 0.0)(X, X, X, mask=torch.ones(3, 3, 3).bool()),
+            r"mask of shape \(3, 3, 3\) is ambiguous: .*mask\[None\]",
+        ),
         (lambda: d2l.transpose_output(X[0], 2), r"X must have shape \(batch \* num_heads, .* got \(3, 4\)"),
     ],
 )

@@ -177,6 +177,21 @@ def test_numbers_in_a_heatmap_stand_in_their_cells_and_can_be_read(cmap: str) ->
         assert contrast(text.get_color(), mpl.colors.to_hex(colours[i, j])) >= 4.5
 
 
+@pytest.mark.parametrize(
+    ("numbers", "fmt", "written"),
+    [
+        ([12345.0, 0.125], ".3f", ["12345.000", "0.125"]),
+        ([100, 0.0625], ".4f", ["100.0000", "0.0625"]),
+        ([1 / 3, -1e-9], ".2f", ["0.33", "0.00"]),
+        ([-0.5, 10.0], ".0f", ["0", "10"]),
+        ([-1.0, 1 / 3], ".6f", ["-1.000000", "0.333333"]),
+    ],
+)
+def test_numbers_in_a_heatmap_are_the_numbers_given(numbers: list[float], fmt: str, written: list[str]) -> None:
+    d2l.show_heatmaps([[[numbers]]], "x", "y", fmt=fmt)
+    assert [text.get_text() for text in plt.gcf().axes[0].texts] == written
+
+
 def test_figures_are_vector_graphics() -> None:
     d2l.show_heatmaps(torch.rand(1, 1, 4, 4), "x", "y")
     assert "<image" not in svg()
@@ -238,9 +253,10 @@ def test_a_notebook_stores_svg_without_a_date_and_png() -> None:
         (lambda: d2l.show_heatmaps(torch.zeros(1, 0, 2, 2), "x", "y"), r"none of them 0, got \(1, 0, 2, 2\)"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 2, 2, 2), "x", "y", titles=["a"]), "titles .* 2 columns, got 1"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", xticklabels=["a"]), "xticklabels .* 3 columns"),
+        (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", fmt=".2x"), "fmt must be a format .* got '.2x'"),
         (
             lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", yticklabels="abc"),
-            "yticklabels .* 2 rows, got 3",
+            "yticklabels .* 2 rows, got 'abc'",
         ),
     ],
 )

@@ -77,8 +77,20 @@ def heads(
     return function
 
 
-def everything(lens: Tensor, num_heads: int) -> Tensor:
-    return torch.full((len(lens) * num_heads,), 2 if len(lens) == 1 and lens[0] == 2 else 3 if len(lens) == 1 else 4)
+def without_lengths(Q: Tensor, K: Tensor, V: Tensor, valid_lens: Tensor, num_heads: int) -> Tensor:
+    return heads()(Q, K, V, torch.full_like(valid_lens, K.shape[1]), num_heads)
+
+
+def in_place(X: Tensor, *more: Any) -> Tensor:
+    output = multi_head()(X, *more)
+    X.zero_()
+    return output
+
+
+def without_bias(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    Q, K, _ = (d2l.transpose_qkv(part, 3) for part in (X @ mha.in_proj_weight.T).chunk(3, 2))
+    scores = Q @ K.mT / math.sqrt(2)
+    return d2l.masked_softmax(scores, valid_lens.repeat_interleave(3)).unflatten(0, (2, 3))
 
 
 def explained(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -180,6 +192,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("multi-head-attention", multi_head(last=lambda X, W: X), "where is W_o?"),
     ("multi-head-attention", multi_head(last=lambda X, W: X @ W), "W_o is applied as XWᵀ, too"),
     ("multi-head-attention", multi_head(last=lambda X, W: X @ W.T + 1), "compare with the loop over the heads"),
+    ("multi-head-attention", in_place, "works in place"),
     ("multi-head-attention", lambda *a: multi_head()(*a)[0], "shape of each step"),
     ("debug-multi-head", heads(split=wrong_split, join=wrong_join), "They are pieces of one token"),
     ("debug-multi-head", heads(join=wrong_join), "but the way back is not"),
@@ -187,7 +200,14 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-multi-head", heads(split=wrong_split, split_values=d2l.transpose_qkv), "but Q and K are not"),
     ("debug-multi-head", heads(divisor=lambda d, h: math.sqrt(d)), "how long is the dot product in one head?"),
     ("debug-multi-head", heads(repeat=lambda lens, h: lens.repeat(h)), "which length does it get?"),
-    ("debug-multi-head", heads(repeat=everything), "the valid lengths are not used"),
+    ("debug-multi-head", without_lengths, "the valid lengths are not used"),
+    ("debug-multi-head", heads(repeat=lambda lens, h: lens[:1].repeat(len(lens) * h)), "a length of its own"),
+    (
+        "debug-multi-head",
+        heads(split=wrong_split, split_values=d2l.transpose_qkv, divisor=lambda d, h: math.sqrt(d)),
+        "and neither is the scale",
+    ),
+    ("debug-multi-head", heads(divisor=lambda d, h: math.sqrt(2)), "compare with a loop"),
     ("debug-multi-head", heads(divisor=lambda d, h: 1), "the scores are not scaled"),
     ("debug-multi-head", heads(divisor=lambda d, h: 3), "compare with a loop over the heads"),
     ("debug-multi-head", lambda *a: heads()(*a) + 1, "Print V after the split"),
@@ -212,7 +232,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-heads", lambda w, v: 1 - len(w) / v.shape[1], "neither a count of heads"),
     ("measure-heads", by_normal_equations, "no inverse exists"),
     ("measure-heads", lambda w, v: 0.123, "print the mixtures"),
-    ("measure-heads", lambda w, v: w, "return one number"),
+    ("measure-heads", lambda w, v: w, "a tensor of one entry"),
     ("weights-per-head", per_head(average=True), "look for average_attn_weights"),
     ("weights-per-head", lambda mha, X, lens: torch.zeros(2, 4, 4), "a mean over the heads is no head"),
     ("weights-per-head", per_head(opposite), "True means ignore"),
@@ -220,6 +240,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("weights-per-head", per_head(lambda lens, n: torch.arange(n) > lens[:, None]), "one key too many"),
     ("weights-per-head", masked_afterwards, "before the softmax"),
     ("weights-per-head", lambda mha, X, lens: mha(X, X, X), "take its second part"),
+    ("weights-per-head", without_bias, "what they should be"),
     ("weights-per-head", lambda *a: per_head()(*a)[0], "shape of each step"),
     ("weights-per-head", lambda *a: per_head()(*a) + 1, "what they should be"),
 ]

@@ -112,6 +112,17 @@ class CutOff(Layer):
         return output.detach().requires_grad_(), weights
 
 
+class CutOffEntirely(Layer):
+    def forward(self, X: Tensor) -> Any:
+        return tuple(result.detach() for result in super().forward(X))
+
+
+class WithoutForward(nn.Module):
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (nn.Linear(d_model, d_model) for _ in range(3))
+
+
 class OneHead(Layer):
     def forward(self, X: Tensor) -> Any:
         return super().forward(X)[0]
@@ -178,6 +189,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-causal-row", (0.25, 0.5, 0.25, 0), "what is 2 to their scores?"),
     ("predict-causal-row", (0.5, 0.25, 0.25), "look at the starter's form"),
     ("predict-causal-row", (math.nan,) * 4, "what"),
+    ("predict-causal-row", (0.509, 0.259, 0.259, 0.009), "what must the weights of one query add up to?"),
     ("causal-self-attention", attend(dim=1), "dim=1 are the queries"),
     ("causal-self-attention", attend(masked=unmasked), "the mask is not used"),
     ("causal-self-attention", attend(allowed=lambda everything: everything.triu()), "the mask is transposed"),
@@ -190,6 +202,18 @@ WRONG: list[tuple[str, Any, str]] = [
         "causal-self-attention",
         attend(masked=unmasked, after=lambda A, allowed: A * allowed),
         "rows now sum to less than 1",
+    ),
+    (
+        "causal-self-attention",
+        attend(allowed=lambda everything: everything.tril(-1)),
+        "the first one then sees nothing",
+    ),
+    ("causal-self-attention", attend(allowed=lambda everything: ~everything.tril()), "is True where it may attend?"),
+    ("causal-self-attention", attend(allowed=lambda everything: everything.tril(1)), "one too wide"),
+    (
+        "causal-self-attention",
+        attend(masked=lambda scores, allowed: scores.masked_fill(allowed, -1e9)),
+        "works the other way round",
     ),
     ("causal-self-attention", attend(masked=lambda scores, allowed: scores * allowed), "must be minus infinity"),
     ("causal-self-attention", attend(scale=lambda X, Q: 1), "the scores are not scaled"),
@@ -213,7 +237,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-self-attention", BornAnew, "made once in __init__"),
     ("debug-self-attention", lambda d_model: 3, "pass the class itself"),
     ("debug-self-attention", lambda d_model: nn.Linear(d_model, d_model), "and no others"),
-    ("debug-self-attention", StillAnew, "still makes new random layers"),
+    ("debug-self-attention", Layer(5), "without parentheses"),
+    ("debug-self-attention", layer(scale=lambda X: 2), "not its width"),
+    ("debug-self-attention", layer(scale=lambda X: X.shape[0]), "which dimension is which"),
+    ("debug-self-attention", WithoutForward, "run it yourself"),
+    ("debug-self-attention", CutOffEntirely, "cuts the output off"),
+    ("debug-self-attention", StillAnew, "does forward make new random layers"),
     ("debug-self-attention", CutOff, "cuts the output off"),
     ("debug-self-attention", layer(scale=lambda X: 1), "the scores are not scaled"),
     ("debug-self-attention", layer(dim=1), "In a batch, dim=1 are the queries"),
@@ -222,7 +251,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-self-attention", layer(mixed=lambda A, X, V: A @ X), "where is W_v?"),
     ("debug-self-attention", layer(mixed=lambda A, X, V: A @ V + 1), "which dimension is which"),
     ("debug-self-attention", layer(second=lambda A, scores: scores), "some are negative"),
-    ("debug-self-attention", layer(second=lambda A, scores: 2 * scores), "not even scaled"),
+    ("debug-self-attention", layer(second=lambda A, scores: math.sqrt(5) * scores), "not even scaled"),
     ("debug-self-attention", layer(second=lambda A, scores: A + 1), "what the values were multiplied with"),
     ("debug-self-attention", OneHead, "return output, weights"),
     ("measure-equivariance", error(lambda f, X, order: f(X[:, order]) - f(X)), "shuffle the output as well"),
@@ -236,9 +265,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-equivariance", error(statistic=lambda D: D.abs().sum()), "not a sum"),
     ("measure-equivariance", error(statistic=lambda D: D.norm()), "not the norm"),
     ("measure-equivariance", error(statistic=lambda D: D[0].abs().max()), "look at all examples"),
+    ("measure-equivariance", lambda f, X, order: error()(f, X, [1, 2, 3, 0]), "for a tiny X"),
+    ("measure-equivariance", lambda f, X, order: error()(f, X, order) + X.zero_().sum().item(), "makes a new tensor"),
     ("measure-equivariance", lambda f, X, order: 0.5, "for a tiny X and print both"),
     ("measure-equivariance", lambda f, X, order: math.nan, "for a tiny X and print both"),
-    ("measure-equivariance", lambda f, X, order: X, "return one number"),
+    ("measure-equivariance", lambda f, X, order: X, "a tensor of one entry"),
     ("stacked-self-attention", stack(lambda X: (X.amax(1) - X.amin(1)).max()), "not over the features of one token"),
     ("stacked-self-attention", stack(lambda X: X.max() - X.min()), "take each feature alone"),
     ("stacked-self-attention", stack(lambda X: (X.amax(0) - X.amin(0)).mean()), "not their mean"),
@@ -248,9 +279,14 @@ WRONG: list[tuple[str, Any, str]] = [
     ("stacked-self-attention", stack(dim=0), "along which dimension"),
     ("stacked-self-attention", stack(residual=True), "nothing is added to it"),
     ("stacked-self-attention", stack(more=1), "one layer too many"),
+    ("stacked-self-attention", stack(lambda X: (X[0] - X[-1]).abs().max()), "print X after each layer"),
+    *[
+        ("stacked-self-attention", stack(lambda X, i=i: X[:, i].max() - X[:, i].min()), "print X after each layer")
+        for i in range(5)
+    ],
     ("stacked-self-attention", stack(more=-1), "one layer too few"),
-    ("stacked-self-attention", stack(scale=math.sqrt(3)), "not the number of tokens"),
+    ("stacked-self-attention", stack(scale=2.0), "not the number of tokens"),
     ("stacked-self-attention", stack(scale=7.0), "print X after each layer"),
     ("stacked-self-attention", stack(in_place=True), "make a new tensor in each layer"),
-    ("stacked-self-attention", lambda X, num_layers: X, "return one number"),
+    ("stacked-self-attention", lambda X, num_layers: X, "a tensor of one entry"),
 ]
