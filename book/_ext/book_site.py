@@ -30,10 +30,12 @@ DARK = {
     "#8a3ea8": "#d49aef",
 }
 
-# What the theme writes -> what a screen reader understands.
+# What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 MENDED = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
     'role="doc-biblioentry"': 'role="listitem"',
+    # A formula wider than a phone scrolls, so the keyboard must be able to get there.
+    '<div class="math notranslate nohighlight">': '<div class="math notranslate nohighlight" tabindex="0">',
 }
 
 
