@@ -5,22 +5,35 @@
 
 from d2lmini.attention import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
 from d2lmini.checks import check
+from d2lmini.complexity import activation_memory, count_flops, differences, doubling, longest_chain
 from d2lmini.drawings import draw_multi_head_attention, show_numbers
 from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
 from d2lmini.multihead import MultiHeadAttention, transpose_output, transpose_qkv
 from d2lmini.plot import plot, show_heatmaps, use_svg_display
+from d2lmini.reach import layers_to_connect, reach
+from d2lmini.sequence_layers import Convolution, RestrictedSelfAttention, SeparableConvolution
 
 __all__ = [
     "AdditiveAttention",
+    "Convolution",
     "DotProductAttention",
     "MultiHeadAttention",
+    "RestrictedSelfAttention",
     "SelfAttention",
+    "SeparableConvolution",
+    "activation_memory",
     "causal_mask",
     "check",
+    "count_flops",
+    "differences",
+    "doubling",
     "draw_multi_head_attention",
     "from_mha_mask",
+    "layers_to_connect",
+    "longest_chain",
     "masked_softmax",
     "plot",
+    "reach",
     "show_heatmaps",
     "show_numbers",
     "to_mha_mask",

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not instal
 
 VIEWS = [(theme, width) for theme in ("light", "dark") for width in (1280, 390)]
 PREFIX = "/" + yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"].rpartition("/")[2]
+TWO_VIEWS = pytest.mark.parametrize("view", VIEWS[::3], indirect=True, ids=["light-1280", "dark-390"])
 READY = "!window.MathJax || (MathJax.startup && !document.querySelector('.math:not(:has(mjx-container))'))"
 
 
@@ -111,7 +112,9 @@ def test_a_page_is_complete_quiet_accessible_and_fits(view: Any, page: str) -> N
     boxes = "input[type=search], .search-button-field, .search-button"
     seen = [box for box in view.locator(boxes).all() if box.is_visible()]
     assert len(seen) == 1, "one search box, or one button that opens it"
+    view.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
     assert violations(view) == []
+    assert view.evaluate("document.documentElement.scrollWidth") <= view.width
 
 
 @pytest.mark.parametrize("view", VIEWS[:1], indirect=True, ids=["http"])
@@ -119,14 +122,6 @@ def test_pages_work_over_http(view: Any, server: str) -> None:
     for page in PAGES:
         open_page(view, page, server)
         assert view.complaints == [] and view.locator("mjx-merror").count() == 0
-
-
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_an_opened_chapter_is_accessible(view: Any, page: str) -> None:
-    open_page(view, page)
-    view.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
-    assert violations(view) == []
-    assert view.evaluate("document.documentElement.scrollWidth") <= view.width
 
 
 @pytest.mark.parametrize("page", CHAPTERS)
@@ -159,6 +154,7 @@ def test_figures_follow_the_switch_and_not_the_system(view: Any) -> None:
     assert Image.open(io.BytesIO(figure.screenshot())).convert("RGB").getpixel((3, 3)) == ground
 
 
+@TWO_VIEWS
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_a_solution_opens_by_the_keyboard(view: Any, page: str) -> None:
     open_page(view, page)
@@ -170,6 +166,7 @@ def test_a_solution_opens_by_the_keyboard(view: Any, page: str) -> None:
     assert cell.is_visible()
 
 
+@TWO_VIEWS
 @pytest.mark.parametrize("page", ["book/intro.html", CHAPTERS[0]])
 def test_the_keyboard_reaches_every_control_with_a_visible_focus(view: Any, page: str) -> None:
     """Tab through the whole page: each link, button and summary in sight gets the focus, and shows it."""
@@ -196,6 +193,7 @@ def test_the_keyboard_reaches_every_control_with_a_visible_focus(view: Any, page
     assert wanted > 5 and reached >= wanted
 
 
+@TWO_VIEWS
 @pytest.mark.parametrize("page", PAGES)
 def test_search_finds_a_word_of_each_page(view: Any, page: str) -> None:
     description = soup(page).find("meta", attrs={"name": "description"})["content"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -23,6 +24,7 @@ CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 STYLE = (ROOT / "d2lmini/style.mplstyle").read_text("utf-8")
 
 
+@functools.cache
 def soup(page: str) -> BeautifulSoup:
     return BeautifulSoup((SITE / page).read_text("utf-8"), "html.parser")
 
@@ -48,7 +50,7 @@ def test_no_link_image_or_script_points_nowhere_or_elsewhere(page: str) -> None:
                 path = (SITE / page).parent / unquote(target.path) if target.path else SITE / page
                 assert path.exists(), f"{page} points to {path}, which does not exist"
                 if target.fragment and path.suffix == ".html":
-                    anchors = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+                    anchors = soup(path.resolve().relative_to(SITE).as_posix())
                     assert anchors.find(id=unquote(target.fragment)), f"{page}: no #{target.fragment} in {path.name}"
 
 
