@@ -6,7 +6,7 @@
 from d2lmini.attention import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
 from d2lmini.checks import check
 from d2lmini.complexity import activation_memory, count_flops, differences, doubling, longest_chain
-from d2lmini.drawings import draw_multi_head_attention, show_numbers
+from d2lmini.drawings import draw_architectures, draw_multi_head_attention, show_tables
 from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
 from d2lmini.multihead import MultiHeadAttention, transpose_output, transpose_qkv
 from d2lmini.plot import plot, show_heatmaps, use_svg_display
@@ -27,6 +27,7 @@ __all__ = [
     "count_flops",
     "differences",
     "doubling",
+    "draw_architectures",
     "draw_multi_head_attention",
     "from_mha_mask",
     "layers_to_connect",
@@ -35,7 +36,7 @@ __all__ = [
     "plot",
     "reach",
     "show_heatmaps",
-    "show_numbers",
+    "show_tables",
     "to_mha_mask",
     "transpose_output",
     "transpose_qkv",

@@ -5,65 +5,84 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from torch import Tensor
 
-from d2lmini.plot import use_svg_display
+from d2lmini.plot import check_names, use_svg_display
 
-__all__ = ["draw_multi_head_attention", "show_numbers"]
+__all__ = ["draw_architectures", "draw_multi_head_attention", "show_tables"]
 
 # Cells keep these colours in the dark, as heatmaps do. They differ in lightness, too.
 _GROUP_COLOURS = ("#e3effc", "#f3b27a", "#8fd0b8", "#c9a6dc")
 _QUERIES, _KEYS, _VALUES = (("#0a5fb4", "-"), ("#b34700", "--"), ("#00785c", "-."))
 
 
-def show_numbers(
-    tables: Sequence[Tensor], groups: Sequence[Tensor], titles: Sequence[str], figsize: tuple[float, float]
+def show_tables(
+    tables: Sequence[Sequence[Sequence[object]]],
+    groups: Sequence[Sequence[Sequence[int]]],
+    titles: Sequence[str],
+    figsize: tuple[float, float],
+    *,
+    xlabel: str = "",
+    ylabel: str = "",
+    xticklabels: Sequence[str] | None = None,
+    yticklabels: Sequence[str] | None = None,
 ) -> None:
-    """Show small tables of whole numbers side by side, each cell in the colour of its group.
+    """Show small tables side by side, each cell in the colour of its group.
 
     Args:
-        tables: matrices of integers, ``(rows, columns)`` each.
+        tables: matrices of what is to be written, whole numbers or words; tensors or nested lists.
         groups: for each table a matrix of its shape with numbers in ``0..3``: the group of each cell.
         titles: a title for each table.
         figsize: width and height of the figure in inches.
+        xlabel: what the columns are.
+        ylabel: what the rows are.
+        xticklabels: a name for each column; by default none.
+        yticklabels: a name for each row; by default none.
 
     Raises:
-        ValueError: if there are not as many groups and titles as tables, a table or its groups are no matrix of
-            integers, they differ in shape, or a group lies outside ``0..3``.
+        ValueError: if there are not as many groups and titles as tables, a table is no matrix, holds a fraction or
+            differs in shape from its groups, a group lies outside ``0..3``, or there are not as many names as columns
+            or rows.
     """
     if isinstance(titles, str) or not len(tables) == len(groups) == len(titles):
         raise ValueError(f"{len(tables)} tables must have as many groups and titles, got {len(groups)}, {titles!r}")
-    for i, (table, group) in enumerate(zip(tables, groups, strict=True)):
-        for name, numbers in (("table", table), ("groups of table", group)):
-            if not isinstance(numbers, Tensor) or numbers.dim() != 2 or 0 in numbers.shape or _fractions(numbers):
-                found = (
-                    f"{numbers.dtype} {tuple(numbers.shape)}" if isinstance(numbers, Tensor) else type(numbers).__name__
-                )
-                raise ValueError(f"{name} {i} must be a matrix of integers, not empty, got {found}")
+    cells = [(_matrix(f"table {i}", tables[i]), _matrix(f"groups of table {i}", groups[i])) for i in range(len(tables))]
+    for i, (table, group) in enumerate(cells):
         if table.shape != group.shape:
-            raise ValueError(f"table {i} has shape {tuple(table.shape)}, its groups have {tuple(group.shape)}")
-        lowest, highest = int(group.min()), int(group.max())
-        if lowest < 0 or highest >= len(_GROUP_COLOURS):
-            raise ValueError(f"groups of table {i} must lie in 0..3, got numbers from {lowest} to {highest}")
+            raise ValueError(f"table {i} has shape {table.shape}, its groups have {group.shape}")
+        if not set(group.flat) <= set(range(len(_GROUP_COLOURS))):
+            raise ValueError(f"groups of table {i} must lie in 0..3, got {sorted(set(group.flat))}")
+        check_names("xticklabels", xticklabels, table.shape[1], "columns")
+        check_names("yticklabels", yticklabels, table.shape[0], "rows")
     use_svg_display()
-    widths = [table.shape[1] for table in tables]
+    widths = [table.shape[1] for table, _ in cells]
     _, panels = plt.subplots(1, len(tables), figsize=figsize, width_ratios=widths, squeeze=False)
-    for panel, table, group, title in zip(panels[0], tables, groups, titles, strict=True):
+    for panel, (table, group), title in zip(panels[0], cells, titles, strict=True):
         rows, columns = table.shape
-        panel.set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", anchor="N")
-        panel.set_title(title)
-        panel.axis("off")
-        for i in range(rows):
-            for j in range(columns):
-                colour = _GROUP_COLOURS[int(group[i, j])]
-                panel.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="#59636e"))
-                panel.text(j + 0.5, i + 0.5, str(int(table[i, j])), color="#101010", ha="center", va="center")
+        panel.set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", anchor="N", xlabel=xlabel, title=title)
+        panel.set_ylabel(ylabel if panel is panels[0, 0] else "")
+        panel.set_xticks([j + 0.5 for j in range(columns)] if xticklabels else [], xticklabels or [])
+        panel.set_yticks([i + 0.5 for i in range(rows)] if yticklabels else [], yticklabels or [])
+        panel.tick_params(length=0)
+        panel.spines[:].set_visible(False)
+        panel.grid(visible=False)
+        for (i, j), text in np.ndenumerate(table):
+            colour = _GROUP_COLOURS[group[i, j]]
+            panel.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="#59636e", linewidth=0.5))
+            panel.text(j + 0.5, i + 0.5, str(text), color="#101010", ha="center", va="center")
 
 
-def _fractions(numbers: Tensor) -> bool:
-    return numbers.is_floating_point() or numbers.is_complex()
+def _matrix(name: str, entries: object) -> np.ndarray:
+    """A matrix of whole numbers or words, as an array of objects."""
+    matrix = np.array(entries.tolist() if isinstance(entries, Tensor) else entries, dtype=object)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise ValueError(f"{name} must be a matrix, not empty, got shape {matrix.shape}")
+    if not all(isinstance(entry, (int, str)) for entry in matrix.flat):
+        raise ValueError(f"{name} must hold whole numbers or words, got {matrix.flat[0]!r}")
+    return matrix
 
 
 def draw_multi_head_attention() -> None:
@@ -91,6 +110,35 @@ def draw_multi_head_attention() -> None:
     axes.text(5.0, 7.72, "output", ha="center", va="center")
 
 
+def draw_architectures() -> None:
+    """Draw how a CNN of two layers with kernel 3, an RNN and self-attention connect five positions."""
+    use_svg_display()
+    _, panels = plt.subplots(1, 3, figsize=(6.6, 2.5), width_ratios=[1, 1, 1])
+    edges = {
+        "CNN": [((i, layer), (j, layer + 1)) for layer in (0, 1) for i in range(5) for j in range(5) if abs(i - j) < 2],
+        "RNN": [((i, 0), (i, 1)) for i in range(5)] + [((i, 1), (i + 1, 1)) for i in range(4)],
+        "self-attention": [((i, 0), (j, 1)) for i in range(5) for j in range(5)],
+    }
+    ways = {
+        "CNN": [((0, 0), (1, 1)), ((1, 1), (2, 2))],
+        "RNN": [((0, 0), (0, 1)), *(((i, 1), (i + 1, 1)) for i in range(4))],
+        "self-attention": [((0, 0), (4, 1))],
+    }
+    for panel, (name, lines) in zip(panels, edges.items(), strict=True):
+        top = max(end[1] for _, end in lines)
+        panel.set(xlim=(-0.6, 4.6), ylim=(-0.75, 2.75), title=name)
+        panel.axis("off")
+        for start, end in lines:
+            way = (start, end) in ways[name]
+            colour = "#b34700" if way else "#59636e"
+            panel.annotate("", end, start, arrowprops=_style(colour, "-", 2.2 if way else 0.7, 9))
+        for i in range(5):
+            for level in range(top + 1):
+                panel.plot(i, level, "o", color="#0a5fb4", markersize=7, zorder=3)
+            panel.text(i, -0.55, f"$x_{i + 1}$", ha="center", va="center")
+            panel.text(i, top + 0.4, f"$y_{i + 1}$", ha="center", va="center")
+
+
 def _box(axes: Axes, x: float, y: float, width: float, text: str, colour: str = "#1f2328") -> None:
     corner = (x - width / 2, y - 0.34)
     axes.add_patch(
@@ -102,5 +150,8 @@ def _box(axes: Axes, x: float, y: float, width: float, text: str, colour: str = 
 def _arrow(
     axes: Axes, x: float, y: float, to_x: float, to_y: float, colour: str = "#59636e", dashes: str = "-"
 ) -> None:
-    style = {"arrowstyle": "-|>", "color": colour, "linestyle": dashes, "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", (to_x, to_y), (x, y), arrowprops=style)
+    axes.annotate("", (to_x, to_y), (x, y), arrowprops=_style(colour, dashes, 1.2, 0))
+
+
+def _style(colour: str, dashes: str, width: float, gap: float) -> dict[str, object]:
+    return {"arrowstyle": "-|>", "color": colour, "linestyle": dashes, "lw": width, "shrinkA": gap, "shrinkB": gap}

@@ -55,6 +55,8 @@ def plot(
     fmts: Sequence[str] | None = None,
     figsize: tuple[float, float] = (4.5, 2.8),
     axes: Axes | None = None,
+    *,
+    bars: tuple[Any, Any] | None = None,
 ) -> None:
     """Plot one or several lines.
 
@@ -72,10 +74,11 @@ def plot(
         fmts: matplotlib formats, one a line; by default the cycle of colours and dashes of the style.
         figsize: width and height of a new figure in inches.
         axes: where to draw; by default a new figure.
+        bars: the lower and the upper ends of a vertical bar at each point, each of the form of ``Y``.
 
     Raises:
-        ValueError: if there are not as many abscissae, names or formats as lines, or a line has not as many abscissae
-            as ordinates.
+        ValueError: if there are not as many abscissae, names, formats or bars as lines, or a line has not as many
+            abscissae or bars as ordinates.
     """
     use_svg_display()
     pairs = _paired(X, Y)
@@ -83,12 +86,16 @@ def plot(
         if given is not None and (isinstance(given, str) or len(given) != len(pairs)):
             found = repr(given) if isinstance(given, str) else len(given)
             raise ValueError(f"{name} must have one entry for each of the {len(pairs)} lines, got {found}")
+    ends = [] if bars is None else [[y for _, y in _paired([x for x, _ in pairs], end)] for end in bars]
     if axes is None:
         axes = plt.figure(figsize=figsize).add_subplot()
     for i, (x, y) in enumerate(pairs):
         line = axes.plot(_rounded(x, xscale), _rounded(y, yscale), *([fmts[i]] if fmts else []))[0]
         if len(x) <= _FEW_POINTS and not fmts:
             line.set_marker("o")
+        if ends:
+            low, high = (_rounded(end[i], yscale) for end in ends)
+            axes.vlines(_rounded(x, xscale), low, high, color=line.get_color(), linewidth=1.2)
         if legend is not None:
             line.set_label(legend[i])
     axes.set(xscale=xscale, yscale=yscale)
@@ -138,9 +145,9 @@ def show_heatmaps(
     if grid.ndim != 4 or grid.size == 0:
         raise ValueError(f"matrices must have shape (rows, columns, height, width), none of them 0, got {grid.shape}")
     num_rows, num_cols, height, width = grid.shape
-    _check_names("titles", titles, num_cols, "columns")
-    _check_names("xticklabels", xticklabels, width, "columns")
-    _check_names("yticklabels", yticklabels, height, "rows")
+    check_names("titles", titles, num_cols, "columns")
+    check_names("xticklabels", xticklabels, width, "columns")
+    check_names("yticklabels", yticklabels, height, "rows")
     written = None if fmt is None else _written(grid, fmt)
     grid = _rounded(grid)
     finite = grid[np.isfinite(grid)]
@@ -188,7 +195,12 @@ def _paired(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(abscissae, lines, strict=True))
 
 
-def _check_names(name: str, given: Sequence[str] | None, count: int, what: str) -> None:
+def check_names(name: str, given: Sequence[str] | None, count: int, what: str) -> None:
+    """Check that there is one name for each of ``count`` rows or columns.
+
+    Raises:
+        ValueError: if not.
+    """
     if given is not None and (isinstance(given, str) or len(given) != count):
         found = repr(given) if isinstance(given, str) else len(given)
         raise ValueError(f"{name} must have one entry for each of the {count} {what}, got {found}")

@@ -23,9 +23,9 @@ def no_figure_is_left() -> Iterator[None]:
     plt.close("all")
 
 
-def test_show_numbers_writes_each_number_in_the_colour_of_its_group() -> None:
+def test_show_tables_writes_each_entry_in_the_colour_of_its_group() -> None:
     table, groups = torch.tensor([[3, 1, 4], [1, 5, 9]]), torch.tensor([[0, 1, 2], [3, 0, 1]])
-    d2l.show_numbers([table, table[:, :1]], [groups, groups[:, :1]], ["all", "first"], figsize=(4, 2))
+    d2l.show_tables([table, table[:, :1]], [groups, groups[:, :1]], ["all", "first"], figsize=(4, 2))
     both = plt.gcf().axes
     assert [axes.get_title() for axes in both] == ["all", "first"]
     for axes, columns in zip(both, (3, 1), strict=True):
@@ -41,7 +41,7 @@ def test_show_numbers_writes_each_number_in_the_colour_of_its_group() -> None:
 
 def test_groups_differ_in_lightness_and_their_numbers_can_be_read() -> None:
     table = torch.arange(4)[None]
-    d2l.show_numbers([table], [table], ["groups"], figsize=(4, 2))
+    d2l.show_tables([table], [table], ["groups"], figsize=(4, 2))
     greys = []
     for patch in plt.gcf().axes[0].patches:
         red, green, blue, _ = patch.get_facecolor()
@@ -87,6 +87,28 @@ def test_drawings_have_the_same_bytes_each_time() -> None:
     assert pictures[0] == pictures[1] and "<image" not in pictures[0]
 
 
+def test_tables_can_hold_words_and_have_names() -> None:
+    words, names = [["A", "B"], ["B", "B"]], ["1", "2"]
+    d2l.show_tables(
+        [words], [[[0, 1], [1, 1]]], ["map"], (3, 3), xlabel="d", ylabel="n", xticklabels=names, yticklabels=names
+    )
+    axes = plt.gcf().axes[0]
+    assert [text.get_text() for text in axes.texts] == ["A", "B", "B", "B"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == names
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("d", "n")
+
+
+def test_the_three_architectures_and_their_ways_from_x1() -> None:
+    d2l.draw_architectures()
+    panels = plt.gcf().axes
+    assert [panel.get_title() for panel in panels] == ["CNN", "RNN", "self-attention"]
+    for panel, arrows, way in zip(panels, (2 * 13, 5 + 4, 25), (2, 5, 1), strict=True):
+        patches = [child.arrow_patch for child in panel.texts if getattr(child, "arrow_patch", None) is not None]
+        assert len(patches) == arrows
+        assert sum(patch.get_linewidth() > 2 for patch in patches) == way
+        assert {f"$x_{i}$" for i in range(1, 6)} <= {text.get_text() for text in panel.texts}
+
+
 TABLE = torch.zeros(2, 3, dtype=torch.long)
 
 
@@ -94,25 +116,26 @@ TABLE = torch.zeros(2, 3, dtype=torch.long)
     ("call", "message"),
     [
         (
-            lambda: d2l.show_numbers([TABLE], [TABLE], [], (4, 2)),
+            lambda: d2l.show_tables([TABLE], [TABLE], [], (4, 2)),
             r"1 tables must have as many groups and titles, got 1, \[\]",
         ),
+        (lambda: d2l.show_tables([TABLE], [TABLE], "a", (4, 2)), "titles, got 1, 'a'"),
         (
-            lambda: d2l.show_numbers([TABLE], [TABLE.T], ["a"], (4, 2)),
+            lambda: d2l.show_tables([TABLE], [TABLE.T], ["a"], (4, 2)),
             r"table 0 has shape \(2, 3\), its groups .*\(3, 2\)",
         ),
+        (lambda: d2l.show_tables([TABLE[0]], [TABLE[0]], ["a"], (4, 2)), r"table 0 must be a matrix, .* \(3,\)"),
+        (lambda: d2l.show_tables([TABLE[:0]], [TABLE], ["a"], (4, 2)), r"table 0 must be a matrix, not empty"),
         (
-            lambda: d2l.show_numbers([TABLE[0]], [TABLE[0]], ["a"], (4, 2)),
-            r"table 0 must be a matrix of integers, .* \(3,\)",
+            lambda: d2l.show_tables([TABLE], [TABLE + 4], ["a"], (4, 2)),
+            r"groups of table 0 must lie in 0..3, got \[4\]",
         ),
-        (lambda: d2l.show_numbers([TABLE + 0.7], [TABLE], ["a"], (4, 2)), r"table 0 must be .* got torch.float32"),
-        (lambda: d2l.show_numbers([TABLE], [[[0]]], ["a"], (4, 2)), r"groups of table 0 must be .* list"),
-        (lambda: d2l.show_numbers([TABLE[:0]], [TABLE[:0]], ["a"], (4, 2)), r"table 0 must be .* not empty"),
-        (lambda: d2l.show_numbers([TABLE], [TABLE], "a", (4, 2)), "titles, got 1, 'a'"),
+        (lambda: d2l.show_tables([TABLE + 0.7], [TABLE], ["a"], (4, 2)), r"table 0 must hold whole numbers or words"),
         (
-            lambda: d2l.show_numbers([TABLE], [TABLE + 4], ["a"], (4, 2)),
-            r"groups of table 0 must lie in 0..3, got .* 4 to 4",
+            lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), xticklabels=["b"]),
+            r"xticklabels .* 3 columns, got 1",
         ),
+        (lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), yticklabels=["b"]), r"yticklabels .* 2 rows, got 1"),
     ],
 )
 def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:

@@ -118,6 +118,14 @@ def test_a_second_plot_into_the_same_axes_adds_to_the_first() -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
 
 
+def test_bars_stand_at_the_points() -> None:
+    d2l.plot([1, 2], [[3, 4], [5, 6]], bars=([[2, 3.5], [5, 5]], [[3.5, 5], [6, 7]]))
+    segments = [[line.tolist() for line in bars.get_segments()] for bars in plt.gca().collections]
+    assert segments == [[[[1, 2], [1, 3.5]], [[2, 3.5], [2, 5]]], [[[1, 5], [1, 6]], [[2, 5], [2, 7]]]]
+    with pytest.raises(ValueError, match="line 0 has 2 abscissae in X but 1 ordinates in Y"):
+        d2l.plot([1, 2], [3, 4], bars=([1], [2]))
+
+
 def test_masked_scores_stay_empty_in_a_heatmap() -> None:
     d2l.show_heatmaps([[[[1.0, -np.inf], [np.nan, 3.0]]]], "x", "y")
     mesh = plt.gcf().axes[0].collections[0]
