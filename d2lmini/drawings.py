@@ -129,9 +129,10 @@ def draw_architectures() -> None:
         panel.set(xlim=(-0.6, 4.6), ylim=(-0.75, 2.75), title=name)
         panel.axis("off")
         for start, end in lines:
-            way = (start, end) in ways[name]
-            colour = "#b34700" if way else "#59636e"
-            panel.annotate("", end, start, arrowprops=_style(colour, "-", 2.2 if way else 0.7, 9))
+            if (start, end) in ways[name]:
+                panel.annotate("", end, start, arrowprops=_style("#b34700", "-", 2.2, 9))
+            else:
+                panel.plot(*zip(start, end, strict=True), color="#59636e", linewidth=0.7, linestyle="-")
         for i in range(5):
             for level in range(top + 1):
                 panel.plot(i, level, "o", color="#0a5fb4", markersize=7, zorder=3)

@@ -134,7 +134,8 @@ def show_heatmaps(
         cmap: name of a matplotlib colour map.
         xticklabels: a name for each column of a matrix; by default some of them are numbered.
         yticklabels: a name for each row of a matrix.
-        fmt: how to write the number into each cell, for example ``".2f"``; by default a scale beside the maps tells.
+        fmt: how to write the number into each cell, for example ``".2f"``; by default a scale beside the maps tells,
+            unless all numbers are 0 or 1.
 
     Raises:
         ValueError: if ``matrices`` has not four dimensions or is empty, there are not as many titles or names as
@@ -173,7 +174,8 @@ def show_heatmaps(
             panel.set_title(titles[col])
         if written is not None:
             _write_numbers(panel, mesh, cells, written[row, col])
-    if written is None:  # where numbers stand in the cells, nobody needs a scale
+    # Where numbers stand in the cells, or all of them are 0 or 1, nobody needs a scale.
+    if written is None and not set(np.unique(finite)) <= {0.0, 1.0}:
         # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
         scale = ScalarMappable(mesh.norm, matplotlib.colormaps[cmap].resampled(24))
         bar = figure.colorbar(scale, ax=panels, shrink=0.7)

@@ -102,10 +102,10 @@ def test_the_three_architectures_and_their_ways_from_x1() -> None:
     d2l.draw_architectures()
     panels = plt.gcf().axes
     assert [panel.get_title() for panel in panels] == ["CNN", "RNN", "self-attention"]
-    for panel, arrows, way in zip(panels, (2 * 13, 5 + 4, 25), (2, 5, 1), strict=True):
-        patches = [child.arrow_patch for child in panel.texts if getattr(child, "arrow_patch", None) is not None]
-        assert len(patches) == arrows
-        assert sum(patch.get_linewidth() > 2 for patch in patches) == way
+    for panel, edges, way in zip(panels, (2 * 13, 5 + 4, 25), (2, 5, 1), strict=True):
+        arrows = [child for child in panel.texts if getattr(child, "arrow_patch", None) is not None]
+        lines = [line for line in panel.lines if line.get_marker() != "o"]
+        assert len(arrows) == way and len(arrows) + len(lines) == edges
         assert {f"$x_{i}$" for i in range(1, 6)} <= {text.get_text() for text in panel.texts}
 
 

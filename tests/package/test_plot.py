@@ -200,6 +200,11 @@ def test_numbers_in_a_heatmap_are_the_numbers_given(numbers: list[float], fmt: s
     assert [text.get_text() for text in plt.gcf().axes[0].texts] == written
 
 
+def test_yes_and_no_need_no_scale() -> None:
+    d2l.show_heatmaps(torch.eye(3, dtype=torch.bool)[None, None], "x", "y")
+    assert len(plt.gcf().axes) == 1
+
+
 def test_figures_are_vector_graphics() -> None:
     d2l.show_heatmaps(torch.rand(1, 1, 4, 4), "x", "y")
     assert "<image" not in svg()

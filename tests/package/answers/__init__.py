@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.package.answers import attention_pooling, multi_head_attention, self_attention
+from tests.package.answers import attention_pooling, complexity, multi_head_attention, self_attention
 
-CHAPTERS = (attention_pooling, self_attention, multi_head_attention)
+CHAPTERS = (attention_pooling, self_attention, multi_head_attention, complexity)
 RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
 WRONG: list[tuple[str, Any, str]] = [answer for chapter in CHAPTERS for answer in chapter.WRONG]
