@@ -7,8 +7,10 @@ measures what ``f(X)`` does. What an instrument cannot see it refuses: no number
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
@@ -19,21 +21,61 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
+from d2lmini.inputs import check_size
+
 __all__ = ["activation_memory", "count_flops", "differences", "doubling", "longest_chain"]
 
 Sequence2Sequence = Callable[[Tensor], Any]
 # Parts of the names of operations that multiply matrices inside, where PyTorch's counter does not look.
-_OPAQUE = ("rnn", "lstm", "gru", "attention", "transformer", "fft", "cdist", "trilinear", "linalg", "mkldnn", "conv")
+_OPAQUE = (
+    *(
+        "rnn",
+        "lstm",
+        "gru",
+        "attention",
+        "transformer",
+        "mkldnn",
+        "quantized",
+        "int_mm",
+        "scaled_mm",
+        "addmm_activation",
+    ),
+    *(
+        "addr",
+        "fft",
+        "dist",
+        "trilinear",
+        "linalg",
+        "conv",
+        "sparse",
+        "cholesky",
+        "triangular",
+        "lu_solve",
+        "svd",
+        "eig",
+        "qr",
+    ),
+)
 # Parts of the names of autograd nodes that do one step after another, but stand in the graph as one.
-_SCANS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "rnn", "lstm", "gru", "scaleddotproduct")
+_SCANS = (
+    *("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "rnn", "lstm", "gru", "scaleddotproduct", "triangular"),
+    *("ctcloss", "differentiablegraph"),
+)
+# Products that PyTorch's counter forgets: matrix times vector, vector times vector.
+_PRODUCTS = {
+    torch.ops.aten.mv: lambda M, v, **_: 2 * M[0] * M[1],
+    torch.ops.aten.addmv: lambda b, M, v, **_: 2 * M[0] * M[1],
+    torch.ops.aten.dot: lambda a, b, **_: 2 * a[0],
+    torch.ops.aten.vdot: lambda a, b, **_: 2 * a[0],
+}
 
 
 def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
     """Floating-point operations of the matrix products and convolutions in ``f(X)``; a multiply-add is 2.
 
-    Counted by :class:`torch.utils.flop_counter.FlopCounterMode`. It does not see into the fused LSTM and the fused
-    attention, so these are replaced by their unfused versions meanwhile. What is added up entry by entry (biases,
-    softmax, activation functions) does not count.
+    Counted by :class:`torch.utils.flop_counter.FlopCounterMode`, with products of vectors added. It does not see into
+    the fused LSTM and the fused attention, so these are replaced by their unfused versions meanwhile. What is added up
+    entry by entry (biases, softmax, activation functions) does not count.
 
     Args:
         f: a function of a sequence.
@@ -46,9 +88,10 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
         ValueError: if ``f`` uses an operation that the counter cannot look into, or no matrix product or convolution.
     """
     seen = _SeenOperations()
-    with _unfused(), seen, FlopCounterMode(display=False) as counter:
-        f(X)
-    opaque = sorted(str(op) for op in seen.operations if op not in flop_registry and _is_any(op, _OPAQUE))
+    with _unfused(), seen, FlopCounterMode(display=False, custom_mapping=_PRODUCTS) as counter:
+        _run(f, X.clone())
+    known = flop_registry.keys() | _PRODUCTS.keys() | {torch.ops.aten.linalg_vector_norm}
+    opaque = sorted(str(op) for op in seen.operations if op not in known and _is_any(op, _OPAQUE))
     if opaque:
         raise ValueError(f"f uses {', '.join(opaque)}, whose floating-point operations cannot be counted")
     total = int(counter.get_total_flops())
@@ -61,7 +104,8 @@ def longest_chain(f: Sequence2Sequence, X: Tensor) -> int:
     """Length of the longest chain of operations in ``f(X)`` each of which needs the result of the one before.
 
     The chain is looked for in the graph that autograd keeps. How many nodes an operation leaves there is PyTorch's
-    business; what has a meaning is how the length *grows* with n: see :func:`doubling` and :func:`differences`.
+    business; what has a meaning is how the length *grows* with n: see :func:`doubling` and :func:`differences`. What
+    has no gradient (behind ``detach`` or under ``no_grad``) is not seen. Of a tuple, the first output is looked at.
 
     Args:
         f: a function of a sequence.
@@ -72,10 +116,10 @@ def longest_chain(f: Sequence2Sequence, X: Tensor) -> int:
 
     Raises:
         ValueError: if the output has no graph, or the graph has nodes that hide a chain: fused recurrent layers, scans
-            such as ``cumsum``, and functions with a backward pass of their own.
+            such as ``cumsum``, writing into a part of a tensor, and functions with a backward pass of their own.
     """
     with _unfused(), torch.enable_grad():
-        output = _first_tensor(f(X.detach().requires_grad_(X.is_floating_point())))
+        output = _run(f, X.detach().clone().requires_grad_(X.is_floating_point()))
     if output.grad_fn is None:
         raise ValueError("the output of f does not depend on X or on a parameter by operations with a gradient")
     length: dict[Any, int] = {}
@@ -88,6 +132,8 @@ def longest_chain(f: Sequence2Sequence, X: Tensor) -> int:
             waiting += missing
             continue
         waiting.pop()
+        if "CopySlices" in node.name():
+            raise ValueError("f writes into a part of a tensor, which makes the chain look longer: use torch.stack")
         if isinstance(node, BackwardCFunction) or _is_any(node.name(), _SCANS):
             raise ValueError(f"{node.name()} hides a chain of operations: use a version of f that shows it")
         counted = "AccumulateGrad" not in node.name()
@@ -96,9 +142,10 @@ def longest_chain(f: Sequence2Sequence, X: Tensor) -> int:
 
 
 def activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
-    """Bytes that autograd keeps for the backward pass of ``f(X)``, parameters not included.
+    """Bytes that autograd keeps for the backward pass of ``f(X)``, parameters and buffers not included.
 
-    A tensor that several operations keep counts once, and so does a tensor that is kept through a view.
+    A tensor that several operations keep counts once, and so does a tensor that is kept through a view. A fused LSTM
+    keeps a work space whose size depends on the processor. What ``f`` stores by hooks of its own is not seen.
 
     Args:
         f: a function of a sequence.
@@ -111,15 +158,20 @@ def activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
         ValueError: if nothing is kept, since the output does not need a gradient.
     """
     kept: dict[int, Any] = {}
+    own: set[int] = set()
+    if isinstance(f, nn.Module):
+        f = deepcopy(f)
+        own = {tensor.untyped_storage().data_ptr() for tensor in (*f.parameters(), *f.buffers())}
 
     def keep(tensor: Tensor) -> Tensor:
-        if not isinstance(tensor, nn.Parameter) and not isinstance(tensor._base, nn.Parameter):
-            storage = tensor.untyped_storage()
+        storage = tensor.untyped_storage()
+        parameter = isinstance(tensor, nn.Parameter) or isinstance(tensor._base, nn.Parameter)
+        if not parameter and storage.data_ptr() not in own:
             kept[storage.data_ptr()] = storage  # held, so that no other storage takes its place
         return tensor
 
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        output = _first_tensor(f(X.detach().requires_grad_(X.is_floating_point())))
+        output = _run(f, X.detach().clone().requires_grad_(X.is_floating_point()), copy=False)
     if output.grad_fn is None:
         raise ValueError("the output of f needs no gradient: nothing is kept for a backward pass")
     return sum(storage.nbytes() for storage in kept.values())
@@ -134,21 +186,19 @@ def doubling(measure: Callable[[int], float], n: int) -> str:
 
     Returns:
         ``"same"`` if all three are equal, ``"+7"`` if each doubling adds 7, ``"x2"`` and ``"x4"`` if each doubling
-        multiplies by a factor within 2 % of 2 or 4.
+        multiplies by exactly that.
 
     Raises:
-        ValueError: if n is less than 1, or it grows otherwise, as a sum of different powers of n does: look at
-            :func:`differences` then.
+        ValueError: if n is no integer of at least 1, ``measure`` returns no number, or it grows otherwise, as a sum of
+            different powers of n does: look at :func:`differences` then.
     """
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}")
-    first, second, third = (measure(size) for size in (n, 2 * n, 4 * n))
+    first, second, third = _measured(measure, (n, 2 * n, 4 * n))
     if first == second == third:
         return "same"
     if third - second == second - first:
         return f"{second - first:+g}"
     for factor in (2, 4):
-        if all(abs(b - factor * a) <= 0.02 * factor * a for a, b in ((first, second), (second, third))):
+        if all(math.isclose(b, factor * a, rel_tol=1e-12) for a, b in ((first, second), (second, third))):
             return f"x{factor}"
     raise ValueError(f"at n = {n}, {2 * n}, {4 * n} it is {first:g}, {second:g}, {third:g}: no simple growth")
 
@@ -168,14 +218,23 @@ def differences(measure: Callable[[int], float], n: int, order: int) -> float:
         The difference.
 
     Raises:
-        ValueError: if ``order`` is less than 1.
+        ValueError: if n or ``order`` is no integer of at least 1, or ``measure`` returns no number.
     """
-    if order < 1:
-        raise ValueError(f"order must be at least 1, got {order}")
-    values = [measure(n + i) for i in range(order + 1)]
+    check_size("order", order)
+    values = _measured(measure, range(n, n + order + 1))
     for _ in range(order):
         values = [after - before for before, after in pairwise(values)]
     return values[0]
+
+
+def _measured(measure: Callable[[int], float], sizes: Iterable[int]) -> list[float]:
+    values = []
+    for size in sizes:
+        check_size("n", size)
+        values.append(measure(size))
+        if isinstance(values[-1], bool) or not isinstance(values[-1], (int, float)):
+            raise ValueError(f"measure must return a number, got {values[-1]!r} at n = {size}")
+    return values
 
 
 class _SeenOperations(TorchDispatchMode):
@@ -195,7 +254,7 @@ def _unfused() -> Iterator[None]:
     """Run recurrent layers and attention by operations that can be looked at."""
     fast_path = torch.backends.mha.get_fastpath_enabled()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # switching oneDNN off and on warns about Intel GPUs
+        warnings.filterwarnings("ignore", "TF32 acceleration")  # what switching oneDNN off and on says
         with torch.backends.mkldnn.flags(enabled=False), sdpa_kernel(SDPBackend.MATH):
             torch.backends.mha.set_fastpath_enabled(False)
             try:
@@ -208,6 +267,11 @@ def _is_any(name: Any, parts: tuple[str, ...]) -> bool:
     return any(part in str(name).lower() for part in parts)
 
 
-def _first_tensor(output: Any) -> Tensor:
-    """The output of a layer that may return a tuple, as recurrent layers do."""
-    return output[0] if isinstance(output, tuple) else output
+def _run(f: Sequence2Sequence, X: Tensor, *, copy: bool = True) -> Tensor:
+    """The output of a layer, the first one of a tuple. Random numbers and a module's buffers stay as they were."""
+    with torch.random.fork_rng(devices=[]):
+        output = (deepcopy(f) if copy and isinstance(f, nn.Module) else f)(X)
+    output = output[0] if isinstance(output, tuple) and output else output
+    if not isinstance(output, Tensor):
+        raise ValueError(f"f must return a tensor, or a tuple that begins with one, got {type(output).__name__}")
+    return output

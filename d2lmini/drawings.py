@@ -47,14 +47,15 @@ def show_tables(
             differs in shape from its groups, a group lies outside ``0..3``, or there are not as many names as columns
             or rows.
     """
-    if isinstance(titles, str) or not len(tables) == len(groups) == len(titles):
+    if isinstance(titles, str) or not tables or not len(tables) == len(groups) == len(titles):
         raise ValueError(f"{len(tables)} tables must have as many groups and titles, got {len(groups)}, {titles!r}")
     cells = [(_matrix(f"table {i}", tables[i]), _matrix(f"groups of table {i}", groups[i])) for i in range(len(tables))]
     for i, (table, group) in enumerate(cells):
         if table.shape != group.shape:
             raise ValueError(f"table {i} has shape {table.shape}, its groups have {group.shape}")
-        if not set(group.flat) <= set(range(len(_GROUP_COLOURS))):
-            raise ValueError(f"groups of table {i} must lie in 0..3, got {sorted(set(group.flat))}")
+        outside = [number for number in group.flat if number not in range(len(_GROUP_COLOURS))]
+        if outside:
+            raise ValueError(f"groups of table {i} must lie in 0..3, got {outside[0]!r}")
         check_names("xticklabels", xticklabels, table.shape[1], "columns")
         check_names("yticklabels", yticklabels, table.shape[0], "rows")
     use_svg_display()
@@ -80,8 +81,9 @@ def _matrix(name: str, entries: object) -> np.ndarray:
     matrix = np.array(entries.tolist() if isinstance(entries, Tensor) else entries, dtype=object)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"{name} must be a matrix, not empty, got shape {matrix.shape}")
-    if not all(isinstance(entry, (int, str)) for entry in matrix.flat):
-        raise ValueError(f"{name} must hold whole numbers or words, got {matrix.flat[0]!r}")
+    for entry in matrix.flat:
+        if not isinstance(entry, (int, str)):
+            raise ValueError(f"{name} must hold whole numbers or words, got {entry!r}")
     return matrix
 
 

@@ -86,7 +86,7 @@ def plot(
         if given is not None and (isinstance(given, str) or len(given) != len(pairs)):
             found = repr(given) if isinstance(given, str) else len(given)
             raise ValueError(f"{name} must have one entry for each of the {len(pairs)} lines, got {found}")
-    ends = [] if bars is None else [[y for _, y in _paired([x for x, _ in pairs], end)] for end in bars]
+    ends = [] if bars is None else _bar_ends(bars, [len(x) for x, _ in pairs])
     if axes is None:
         axes = plt.figure(figsize=figsize).add_subplot()
     for i, (x, y) in enumerate(pairs):
@@ -195,6 +195,18 @@ def _paired(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         if len(x) != len(y):
             raise ValueError(f"line {i} has {len(x)} abscissae in X but {len(y)} ordinates in Y")
     return list(zip(abscissae, lines, strict=True))
+
+
+def _bar_ends(bars: tuple[Any, Any], lengths: list[int]) -> list[list[np.ndarray]]:
+    """The lower and the upper ends of the bars of each line."""
+    if not isinstance(bars, tuple) or len(bars) != 2:
+        raise ValueError(f"bars must be a pair (lower ends, upper ends), got {bars!r}")
+    ends = [_as_lines(end) for end in bars]
+    if any([len(line) for line in end] != lengths for end in ends):
+        raise ValueError(
+            f"bars must have ends for lines of {lengths} points, got {[list(map(len, end)) for end in ends]}"
+        )
+    return ends
 
 
 def check_names(name: str, given: Sequence[str] | None, count: int, what: str) -> None:

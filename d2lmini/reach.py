@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from itertools import islice
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from d2lmini.inputs import check_size
 
 __all__ = ["layers_to_connect", "reach"]
 
@@ -17,45 +20,61 @@ _SMALLEST = 1e-280  # below this a float64 gradient is about to underflow to 0
 def reach(f: Callable[[Tensor], Any], X: Tensor, *, draws: int = 3) -> Tensor:
     """Which inputs each output of a layer depends on, found by its gradients at random inputs.
 
+    ``True`` is sure. ``False`` means that no draw showed a dependence: what a ReLU or a maximum hides at every one of
+    them is missed. So leave such functions out, or raise ``draws``.
+
     Args:
         f: a function of a sequence, ``(batch, n, d)`` to ``(batch, m, ...)``, or a tuple that begins with that.
-        X: ``(batch, n, d)`` in float64: how large the random inputs are to be. Their values are drawn here.
-        draws: number of random inputs. A dependence counts if one of them shows it: a ReLU may hide it at the others.
+        X: ``(batch, n, d)`` in float64, not empty: how large the random inputs are to be. Their values are drawn here.
+        draws: number of random inputs, at least 1.
 
     Returns:
         Boolean matrix ``(m, n)``: ``True`` where output i depends on input j.
 
     Raises:
-        ValueError: if ``X`` has another shape or is not in float64, or a gradient is so small that it may as well
-            underflow to 0: then "does not depend" could not be told from "hardly depends".
+        ValueError: if ``X`` has another shape or dtype or ``draws`` is less than 1; if ``f`` gives two outputs for one
+            input; if a gradient is not finite, or so small that it may as well underflow to 0: then "does not depend"
+            could not be told from "hardly depends".
     """
-    if X.dim() != 3 or X.dtype != torch.float64:
-        raise ValueError(f"X must have shape (batch, n, d) and be in float64, got {tuple(X.shape)} in {X.dtype}")
+    if not isinstance(X, Tensor) or X.dim() != 3 or X.dtype != torch.float64 or X.numel() == 0:
+        got = f"{tuple(X.shape)} in {X.dtype}" if isinstance(X, Tensor) else type(X).__name__
+        raise ValueError(f"X must have shape (batch, n, d), none of them 0, and be in float64, got {got}")
+    check_size("draws", draws)
+    f = deepcopy(f) if isinstance(f, nn.Module) else f
     rng = torch.Generator().manual_seed(0)
-    total = None
-    for _ in range(draws):
-        inputs = torch.randn(X.shape, generator=rng, dtype=X.dtype).to(X.device).requires_grad_()
-        with torch.enable_grad():
-            output = f(inputs)
-            output = output[0] if isinstance(output, tuple) else output
-        rows = []
-        for i in range(output.shape[1]):
-            weights = torch.randn(output[:, i].shape, generator=rng, dtype=X.dtype).to(X.device)
-            grad = torch.autograd.grad((output[:, i] * weights).sum(), inputs, retain_graph=True, allow_unused=True)[0]
-            rows.append(_nonzero(grad, inputs))
-        found = torch.stack(rows)
-        total = found if total is None else total | found
-    assert total is not None
-    return total
+    found = []
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        for _ in range(draws):
+            inputs = torch.randn(X.shape, generator=rng, dtype=X.dtype).to(X.device).requires_grad_()
+            found.append(_dependence(f, inputs, rng))
+    return torch.stack(found).any(dim=0)
 
 
-def _nonzero(grad: Tensor | None, inputs: Tensor) -> Tensor:
-    if grad is None:
-        return torch.zeros(inputs.shape[1], dtype=torch.bool)
-    size = grad.abs()
-    if ((size > 0) & (size < _SMALLEST)).any():
-        raise ValueError("a gradient is below 1e-280 and underflows: what depends and what does not cannot be told")
-    return (size > 0).any(dim=2).any(dim=0)
+def _dependence(f: Callable[[Tensor], Any], inputs: Tensor, rng: torch.Generator) -> Tensor:
+    """Which gradients at these inputs are not zero: (m, n)."""
+    output, again = (_first(f(inputs)) for _ in range(2))
+    if not torch.equal(output, again):
+        raise ValueError("f gives two outputs for one input: is there dropout in training, or something not finite?")
+    if not output.requires_grad:
+        return torch.zeros(output.shape[1], inputs.shape[1], dtype=torch.bool)
+    rows = []
+    for i in range(output.shape[1]):
+        weights = torch.randn(output[:, i].shape, generator=rng, dtype=inputs.dtype).to(inputs.device)
+        grad = torch.autograd.grad((output[:, i] * weights).sum(), inputs, retain_graph=True, materialize_grads=True)[0]
+        size = grad.abs()
+        if not size.isfinite().all():
+            raise ValueError("a gradient is not finite: what depends and what does not cannot be told")
+        if ((size > 0) & (size < _SMALLEST)).any():
+            raise ValueError("a gradient is below 1e-280 and underflows: what depends and what does not cannot be told")
+        rows.append((size > 0).any(dim=2).any(dim=0))
+    return torch.stack(rows)
+
+
+def _first(output: Any) -> Tensor:
+    output = output[0] if isinstance(output, tuple) and output else output
+    if not isinstance(output, Tensor) or output.dim() < 2:
+        raise ValueError(f"f must return (batch, m, ...) or a tuple that begins with it, got {type(output).__name__}")
+    return output
 
 
 def layers_to_connect(
@@ -67,23 +86,27 @@ def layers_to_connect(
     as the layer.
 
     Args:
-        layers: the layers from the bottom up, each from ``(batch, n, d)`` to ``(batch, n, d)``; without end for one
-            layer again and again (:func:`itertools.repeat`). At most n of them are looked at.
+        layers: the layers from the bottom up, each from ``(batch, n, d)`` to ``(batch, n, d)``. All layers of a list
+            are looked at, and n of an iterator, which may be endless (:func:`itertools.repeat`).
         X: ``(batch, n, d)`` in float64, see :func:`reach`.
         source: position of the input.
         target: position of the output.
 
     Returns:
-        The number of layers, or ``None`` if they never connect.
+        The number of layers, or ``None`` if those looked at do not connect. Functions like ReLU, which may hide a
+        dependence, are better left out.
 
     Raises:
-        ValueError: as :func:`reach` does.
+        ValueError: as :func:`reach` does, or if a position lies outside the sequence.
     """
     n = X.shape[1]
+    for name, position in (("source", source), ("target", target)):
+        if not -n <= position < n:
+            raise ValueError(f"{name} must lie in {-n}..{n - 1}, got {position}")
     reached = torch.zeros(n, dtype=torch.bool)
     reached[source] = True
     matrices: dict[Any, Tensor] = {}
-    for number, layer in enumerate(islice(layers, n), start=1):
+    for number, layer in enumerate(islice(layers, None if isinstance(layers, Sequence) else n), start=1):
         if layer not in matrices:
             matrices[layer] = reach(layer, X)
         reached = (matrices[layer] & reached).any(dim=1)

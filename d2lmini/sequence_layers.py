@@ -10,7 +10,7 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.inputs import check_layer, check_sequences, check_size
+from d2lmini.inputs import check_sequences, check_size
 
 __all__ = ["Convolution", "RestrictedSelfAttention", "SeparableConvolution"]
 
@@ -52,9 +52,9 @@ class Convolution(nn.Module):
             ``(batch, n, d)``.
 
         Raises:
-            ValueError: if ``X`` has another shape.
+            ValueError: if ``X`` has another shape or dtype, or no token.
         """
-        _check_width(X, self.conv.in_channels)
+        _check_tokens(X, self.conv.weight)
         return self.conv(F.pad(X.mT, self.padding)).mT
 
 
@@ -88,9 +88,9 @@ class SeparableConvolution(nn.Module):
             ``(batch, n, d)``.
 
         Raises:
-            ValueError: if ``X`` has another shape.
+            ValueError: if ``X`` has another shape or dtype, or no token.
         """
-        _check_width(X, self.along.in_channels)
+        _check_tokens(X, self.along.weight)
         return self.across(self.along(X.mT).mT)
 
 
@@ -130,10 +130,9 @@ class RestrictedSelfAttention(nn.Module):
             ``(batch, n, d)``.
 
         Raises:
-            ValueError: if ``X`` has another shape or dtype.
+            ValueError: if ``X`` has another shape or dtype, or no token.
         """
-        check_sequences(X=X)
-        check_layer("X", X, self.W_q)
+        _check_tokens(X, self.W_q.weight)
         Q = self.W_q(X)[:, :, None]  # (batch, n, 1, d)
         K, V = self._windows(self.W_k(X)), self._windows(self.W_v(X))  # (batch, n, window, d)
         outside = self._windows(X.new_ones(1, X.shape[1], 1))[..., 0] == 0  # (1, n, window)
@@ -147,7 +146,9 @@ class RestrictedSelfAttention(nn.Module):
         return padded.unfold(1, 2 * self.radius + 1, 1).mT
 
 
-def _check_width(X: Tensor, d: int) -> None:
+def _check_tokens(X: Tensor, weight: Tensor) -> None:
     check_sequences(X=X)
-    if X.shape[2] != d:
-        raise ValueError(f"X must have size {d} in its last dimension, got {tuple(X.shape)}")
+    if X.shape[2] != weight.shape[0] or X.shape[1] == 0:
+        raise ValueError(f"X must have shape (batch, n, {weight.shape[0]}) with n of at least 1, got {tuple(X.shape)}")
+    if X.dtype != weight.dtype:
+        raise ValueError(f"X must have the dtype of the weights, {weight.dtype}, got {X.dtype}")

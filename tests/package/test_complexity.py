@@ -86,6 +86,22 @@ def test_fused_attention_is_counted_like_unfused(need_weights: bool, n: int, d: 
     assert counted == 4 * n * n * d
 
 
+@pytest.mark.parametrize(
+    ("f", "flops"),
+    [
+        (lambda X: X[0] @ X[0, 0], 2 * 5 * 4),
+        (lambda X: torch.addmv(X[0, :, 0], X[0], X[0, 0]), 2 * 5 * 4),
+        (lambda X: X[0, 0] @ X[0, 1], 2 * 4),
+        (lambda X: torch.vdot(X[0, 0], X[0, 1]), 2 * 4),
+        (lambda X: (X[:, :, None] + X[:, None]).tanh() @ X[0, 0] @ X, 2 * 5 * 5 * 4 + 2 * 5 * 5 * 4),
+        (lambda X: F.normalize(X, dim=-1) @ X.mT, 2 * 5 * 5 * 4),
+        (lambda X: torch.einsum("bnd,bmd->bnm", X, X), 2 * 5 * 5 * 4),
+    ],
+)
+def test_products_with_vectors_count_as_well(f: Any, flops: int) -> None:
+    assert d2l.count_flops(f, sequence(5, 4)) == flops
+
+
 def test_pytorchs_transformer_layer_is_counted_also_on_its_fast_path() -> None:
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).double().eval()
     with torch.no_grad():
@@ -99,11 +115,37 @@ def test_pytorchs_transformer_layer_is_counted_also_on_its_fast_path() -> None:
         (lambda X: torch.fft.rfft(X.mT), "aten._fft_r2c"),
         (lambda X: torch.linalg.inv(X @ X.mT), "aten.linalg_inv"),
         (lambda X: X.relu(), "nothing to count"),
+        (lambda X: X @ X.mT + torch.addr(X[0, :, :1] @ X[0, :1], X[0, 0], X[0, 1]), "aten.addr"),
+        (lambda X: torch.linalg.solve_triangular(X @ X.mT, X, upper=True), "triangular"),
     ],
 )
 def test_what_cannot_be_counted_is_refused(f: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         d2l.count_flops(f, sequence(4, 4))
+
+
+@pytest.mark.parametrize("instrument", [d2l.count_flops, d2l.longest_chain, d2l.activation_memory, d2l.reach])
+def test_an_instrument_changes_nothing(instrument: Any) -> None:
+    """Neither the input, nor random numbers, nor the buffers, mode and gradients of a module."""
+    X = sequence(4, 3)
+    layer = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(4), nn.Dropout(0.0)).double()
+    before, buffers = X.clone(), [buffer.clone() for buffer in layer.buffers()]
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    instrument(layer, X)
+    if instrument is not d2l.reach:
+        instrument(lambda X: F.dropout(X.clone().mul_(2) @ X.mT, 0.5), X)
+    assert torch.equal(torch.rand(3), expected) and torch.equal(X, before)
+    assert all(map(torch.equal, buffers, layer.buffers()))
+    assert layer.training and all(parameter.grad is None for parameter in layer.parameters())
+
+
+def test_writing_into_the_input_stays_inside() -> None:
+    X = sequence(4, 3)
+    before = X.clone()
+    d2l.count_flops(lambda X: X.relu_() @ X.mT, X)
+    assert torch.equal(X, before)
 
 
 def test_counting_leaves_the_switches_as_they_were() -> None:
@@ -157,6 +199,13 @@ def test_a_stack_has_the_chain_of_its_layers() -> None:
     assert three - two == two - one > 0
 
 
+def written_in_place(X: Tensor) -> Tensor:
+    Y = torch.zeros_like(X)
+    for i in range(X.shape[1]):
+        Y[:, i] = X[:, i].exp()
+    return Y
+
+
 class OwnBackward(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, X: Tensor) -> Tensor:
@@ -177,6 +226,8 @@ class OwnBackward(torch.autograd.Function):
         (lambda X: X.cummax(1)[0], "CummaxBackward0.* hides a chain"),
         (lambda X: X.logcumsumexp(1), "LogcumsumexpBackward0.* hides a chain"),
         (OwnBackward.apply, "OwnBackwardBackward.* hides a chain"),
+        (lambda X: torch.linalg.solve_triangular(X @ X.mT, X, upper=True), "Triangular.* hides a chain"),
+        (written_in_place, "use torch.stack"),
         (lambda X: torch.zeros(3), "does not depend on X"),
     ],
 )
@@ -249,15 +300,18 @@ def test_an_influence_that_underflows_is_an_error_and_not_a_no() -> None:
         d2l.reach(lambda X: X.cumsum(1) * 1e-300, sequence(4, 2))
 
 
-@pytest.mark.parametrize("X", [torch.zeros(1, 4, 2), torch.zeros(4, 2, dtype=torch.float64)])
+@pytest.mark.parametrize(
+    "X", [torch.zeros(1, 4, 2), torch.zeros(4, 2).double(), torch.zeros(0, 4, 2).double(), [[1.0]]]
+)
 def test_reach_wants_float64_and_three_dimensions(X: Tensor) -> None:
-    with pytest.raises(ValueError, match=r"X must have shape \(batch, n, d\) and be in float64, got"):
+    with pytest.raises(ValueError, match=r"X must have shape \(batch, n, d\), none of them 0, and be in float64, got"):
         d2l.reach(lambda X: X, X)
 
 
 def test_an_output_that_uses_no_input_reaches_nothing() -> None:
     weight = torch.ones(1, 4, 2, dtype=torch.float64, requires_grad=True)
     assert not d2l.reach(lambda X: weight * 2, sequence(4, 2)).any()
+    assert not d2l.reach(lambda X: X.detach(), sequence(4, 2)).any()
 
 
 @given(n=st.integers(2, 20), k=st.sampled_from([3, 5, 7]))
@@ -275,6 +329,13 @@ def test_path_length_of_causal_dilated_convolutions_is_a_logarithm(n: int, k: in
     layers = (d2l.Convolution(1, k, dilation=k**i, causal=True).double() for i in itertools.count())
     needed = next(depth for depth in itertools.count(1) if k**depth >= n)
     assert d2l.layers_to_connect(layers, sequence(n, 1)) == needed
+
+
+def test_all_layers_of_a_list_are_looked_at() -> None:
+    narrow, X = d2l.Convolution(1, 1).double(), sequence(5, 1)
+    stack = [narrow] * 6 + [d2l.SelfAttention(1).double()]
+    assert d2l.layers_to_connect(stack, X) == 7
+    assert d2l.layers_to_connect(stack[:6], X) is None
 
 
 def test_centred_dilated_convolutions_may_never_connect_the_ends() -> None:
@@ -328,6 +389,13 @@ def test_memory_of_a_product_is_that_of_its_inputs() -> None:
     assert d2l.activation_memory(lambda X: X @ X.mT, sequence(5, 3)) == 5 * 3 * 8  # kept once, though twice needed
     assert d2l.activation_memory(lambda X: X.exp(), sequence(5, 3)) == 5 * 3 * 8
     assert d2l.activation_memory(lambda X: X.exp().exp(), sequence(5, 3)) == 2 * 5 * 3 * 8
+
+
+def test_memory_is_that_of_the_part_that_is_used_and_not_of_buffers() -> None:
+    long = sequence(1000, 4)
+    assert d2l.activation_memory(nn.Linear(4, 4).double(), long[:, :5]) == 5 * 4 * 8
+    norm = nn.BatchNorm1d(5).double().eval()
+    assert d2l.activation_memory(norm, sequence(5, 4)) == 5 * 4 * 8
 
 
 def test_attention_keeps_n_squared_weights_unless_it_is_fused() -> None:
@@ -395,17 +463,29 @@ def test_doubling_on_real_layers() -> None:
     ("call", "message"),
     [
         (lambda: d2l.doubling(lambda n: 8 * n * 64 + 4 * n * n * 8, 8), "at n = 8, 16, 32 it is .*: no simple growth"),
-        (lambda: d2l.doubling(lambda n: n, 0), "n must be at least 1, got 0"),
-        (lambda: d2l.differences(lambda n: n, 1, 0), "order must be at least 1, got 0"),
+        (lambda: d2l.doubling(lambda n: n, 0), "n must be an integer of at least 1, got 0"),
+        (lambda: d2l.differences(lambda n: n, 1, 0), "order must be an integer of at least 1, got 0"),
+        (lambda: d2l.differences(lambda n: n, 1, 1.5), "order must be .* got 1.5"),
+        (lambda: d2l.doubling(lambda n: None, 4), "measure must return a number, got None at n = 4"),
+        (lambda: d2l.doubling(lambda n: 8 * n * 64 + 32 * n * n, 1000), "no simple growth"),
+        (lambda: d2l.reach(lambda X: X, sequence(3, 2), draws=0), "draws must be .* got 0"),
+        (lambda: d2l.reach(lambda X: {"y": X}, sequence(3, 2)), "f must return .* got dict"),
+        (lambda: d2l.reach(lambda X: X.sqrt(), sequence(3, 2)), "not finite"),
+        (lambda: d2l.reach(lambda X: (X - X).sqrt(), sequence(3, 2)), "not finite"),
+        (lambda: d2l.reach(nn.Dropout(0.5), sequence(3, 2)), "two outputs for one input"),
+        (lambda: d2l.count_flops(lambda X: [X @ X.mT], sequence(3, 2)), "f must return a tensor, .* got list"),
+        (lambda: d2l.layers_to_connect([], sequence(3, 2), source=3), r"source must lie in -3..2, got 3"),
+        (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 3).double()), "dtype of the weights, torch.float32"),
+        (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 0, 3)), "n of at least 1, got"),
         (lambda: d2l.Convolution(3, 4), "kernel_size must be odd for a centred kernel, got 4"),
         (lambda: d2l.Convolution(0, 3), "d must be an integer of at least 1, got 0"),
         (lambda: d2l.Convolution(3, 3, dilation=0), "dilation must be .* got 0"),
-        (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have size 3 .* got \(1, 4, 2\)"),
+        (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\) .* got \(1, 4, 2\)"),
         (lambda: d2l.Convolution(3, 3)(torch.zeros(4, 3)), r"X must have shape \(batch, steps, size\)"),
         (lambda: d2l.SeparableConvolution(3, 4), "kernel_size must be odd, got 4"),
-        (lambda: d2l.SeparableConvolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have size 3"),
+        (lambda: d2l.SeparableConvolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
         (lambda: d2l.RestrictedSelfAttention(3, 0), "radius must be .* got 0"),
-        (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 4, 2)), r"X must have size 3"),
+        (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
     ],
 )
 def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:

@@ -128,8 +128,14 @@ TABLE = torch.zeros(2, 3, dtype=torch.long)
         (lambda: d2l.show_tables([TABLE[:0]], [TABLE], ["a"], (4, 2)), r"table 0 must be a matrix, not empty"),
         (
             lambda: d2l.show_tables([TABLE], [TABLE + 4], ["a"], (4, 2)),
-            r"groups of table 0 must lie in 0..3, got \[4\]",
+            r"groups of table 0 must lie in 0..3, got 4",
         ),
+        (lambda: d2l.show_tables([], [], [], (4, 2)), r"0 tables must have as many groups and titles, got 0, \[\]"),
+        (
+            lambda: d2l.show_tables([[[1, 2]]], [[["a", 7]]], ["a"], (4, 2)),
+            r"groups of table 0 must lie in 0..3, got 'a'",
+        ),
+        (lambda: d2l.show_tables([[[1, 2.5]]], [[[0, 1]]], ["a"], (4, 2)), r"table 0 must hold .* got 2.5"),
         (lambda: d2l.show_tables([TABLE + 0.7], [TABLE], ["a"], (4, 2)), r"table 0 must hold whole numbers or words"),
         (
             lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), xticklabels=["b"]),

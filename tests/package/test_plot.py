@@ -122,8 +122,13 @@ def test_bars_stand_at_the_points() -> None:
     d2l.plot([1, 2], [[3, 4], [5, 6]], bars=([[2, 3.5], [5, 5]], [[3.5, 5], [6, 7]]))
     segments = [[line.tolist() for line in bars.get_segments()] for bars in plt.gca().collections]
     assert segments == [[[[1, 2], [1, 3.5]], [[2, 3.5], [2, 5]]], [[[1, 5], [1, 6]], [[2, 5], [2, 7]]]]
-    with pytest.raises(ValueError, match="line 0 has 2 abscissae in X but 1 ordinates in Y"):
-        d2l.plot([1, 2], [3, 4], bars=([1], [2]))
+    for bars, message in (
+        (([1], [2]), r"bars must have ends for lines of \[2\] points, got \[\[1\], \[1\]\]"),
+        (([1, 2],), "bars must be a pair"),
+        ((), "bars must be a pair"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            d2l.plot([1, 2], [3, 4], bars=bars)
 
 
 def test_masked_scores_stay_empty_in_a_heatmap() -> None:
