@@ -67,13 +67,17 @@ def show_tables(
         panel.set_ylabel(ylabel if panel is panels[0, 0] else "")
         panel.set_xticks([j + 0.5 for j in range(columns)] if xticklabels else [], xticklabels or [])
         panel.set_yticks([i + 0.5 for i in range(rows)] if yticklabels else [], yticklabels or [])
-        panel.tick_params(length=0)
-        panel.spines[:].set_visible(False)
-        panel.grid(visible=False)
-        for (i, j), text in np.ndenumerate(table):
-            colour = _GROUP_COLOURS[group[i, j]]
-            panel.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="#59636e", linewidth=0.5))
-            panel.text(j + 0.5, i + 0.5, str(text), color="#101010", ha="center", va="center")
+        _show_table(panel, table, group)
+
+
+def _show_table(panel: Axes, table: np.ndarray, group: np.ndarray) -> None:
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+    panel.grid(visible=False)
+    for (i, j), text in np.ndenumerate(table):
+        colour = _GROUP_COLOURS[group[i, j]]
+        panel.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="#59636e", linewidth=0.5))
+        panel.text(j + 0.5, i + 0.5, str(text), color="#101010", ha="center", va="center")
 
 
 def _matrix(name: str, entries: object) -> np.ndarray:

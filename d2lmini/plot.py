@@ -156,16 +156,12 @@ def show_heatmaps(
     low = min(0.0, low)
     high = high if high > low else low + 1.0
     figure, panels = plt.subplots(num_rows, num_cols, figsize=figsize, sharex=True, sharey=True, squeeze=False)
+    # Rectangles rather than images: they stay sharp, and no compressed pixels enter the file.
     for (row, col), panel in np.ndenumerate(panels):
-        # Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file.
         cells = np.ma.masked_invalid(grid[row, col])
         mesh = panel.pcolormesh(cells, cmap=cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
         panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
-        panel.grid(visible=False)
-        panel.set_xticks(*_cell_ticks(width, xticklabels))
-        panel.set_yticks(*_cell_ticks(height, yticklabels))
-        panel.tick_params(length=0)
-        panel.spines[:].set_visible(False)
+        _frame(panel, _cell_ticks(width, xticklabels), _cell_ticks(height, yticklabels))
         if row == num_rows - 1:
             panel.set_xlabel(xlabel)
         if col == 0:
@@ -181,6 +177,15 @@ def show_heatmaps(
         bar = figure.colorbar(scale, ax=panels, shrink=0.7)
         bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
         bar.outline.set_visible(False)
+
+
+def _frame(panel: Axes, xticks: tuple[list[float], list[str]], yticks: tuple[list[float], list[str]]) -> None:
+    """No lines but the names beside the cells."""
+    panel.grid(visible=False)
+    panel.set_xticks(*xticks)
+    panel.set_yticks(*yticks)
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
 
 
 def _paired(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:

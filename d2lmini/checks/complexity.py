@@ -201,23 +201,28 @@ def check_find_crossover(find: Any) -> str:
         got = find(f(d), g(d), d)
         if got == expected and not isinstance(got, bool):
             continue
-        hint = "count both for n = 1, 2, 3, ... and compare"
-        if expected is None:
-            hint = "up to n = 40, f is cheaper: return None then"
-        elif isinstance(got, bool):
-            hint = "return n itself"
-        elif got is None:
-            hint = "do you wait for an equality? With odd d they never cost exactly the same"
-            hint = "go on up to n = 40" if expected >= 39 else hint
-        elif got == 2 and expected == 1:
-            hint = "begin at n = 1"
-        elif got == expected + 1:
-            hint = "at least as many: an equality counts"
-        elif isinstance(got, float) and not got.is_integer():
-            hint = "n is a whole number"
-        elif got == 1:
-            hint = "is it the other way round? f must cost at least as much as g"
+        hint = _crossover_hint(got, expected)
         raise WrongAnswer(
             "it finds the crossover", hint, given=f"{name}, d = {d}", expected=str(expected), got=str(got)
         )
     return "right for eight pairs of layers"
+
+
+def _crossover_hint(got: Any, expected: int | None) -> str:
+    hint = "count both for n = 1, 2, 3, ... and compare"
+    if expected is None:
+        hint = "up to n = 40, f is cheaper: return None then"
+    elif isinstance(got, bool):
+        hint = "return n itself"
+    elif got is None:
+        hint = "do you wait for an equality? With odd d they never cost exactly the same"
+        hint = "go on up to n = 40" if expected >= 39 else hint
+    elif got == 2 and expected == 1:
+        hint = "begin at n = 1"
+    elif got == expected + 1:
+        hint = "at least as many: an equality counts"
+    elif isinstance(got, float) and not got.is_integer():
+        hint = "n is a whole number"
+    elif got == 1:
+        hint = "is it the other way round? f must cost at least as much as g"
+    return hint

@@ -168,33 +168,15 @@ def _multi_head_mistakes(X: Tensor, Ws: list[Tensor], h: int) -> dict[str, Tenso
     }
 
 
+_PIECES = "which tokens own head 0's rows?"
+
+
 @checker("debug-multi-head")
 def check_debug_multi_head(function: Any) -> str:
     """``heads(Q, K, V, valid_lens, num_heads)`` freed of its faults; each shows on an input of its own."""
     expect_function(function)
     generator = torch.Generator().manual_seed(0)
-    zeros = torch.zeros(1, 2, 4)
-    V = torch.tensor([[[1.0, 2, 3, 4], [5, 6, 7, 8]]])
-    everything = torch.tensor([2])
-    split, join = "which tokens own head 0's rows?", "the heads of one token belong next to each other"
-    expect_close(
-        function(zeros, zeros.clone(), V.clone(), everything, 2),
-        V.mean(1, keepdim=True).expand(1, 2, 4),
-        claim="with scores of 0 each column is averaged over the tokens",
-        given=f"Q and K zero, V {V.int().tolist()}, num_heads 2",
-        hint="which numbers are averaged in each head? Print V after the split",
-        mistakes={
-            f"{split} They are pieces of one token": _wrong_join(
-                _wrong_split(V, 2).mean(1, keepdim=True).expand(2, 2, 2), 2
-            ),
-            f"the split is right, but the way back is not: {join}": _wrong_join(
-                transpose_qkv(V, 2).mean(1, keepdim=True).expand(2, 2, 2), 2
-            ),
-            f"{split} The way back has a transpose, the way there has none": transpose_output(
-                _wrong_split(V, 2).mean(1, keepdim=True).expand(2, 2, 2), 2
-            ),
-        },
-    )
+    _expect_split(function)
     for b, n, m, d, h in ((1, 2, 3, 4, 2), (2, 3, 4, 12, 3)):
         Q, K, V = (torch.randn(b, steps, d, generator=generator) for steps in (n, m, m))
         lens = torch.tensor([2, 1][:b])
@@ -216,13 +198,38 @@ def check_debug_multi_head(function: Any) -> str:
                 ),
                 "the valid lengths are not used": _heads(Q, K, V, h),
                 "each example has a length of its own": _heads(Q, K, V, h, lens=torch.full_like(right, 2)),
-                f"{split} V is right, but Q and K are not, and neither is the scale": _heads(
+                f"{_PIECES} V is right, but Q and K are not, and neither is the scale": _heads(
                     mixed_q, mixed_k, V, h, lens=right, divisor=math.sqrt(d)
                 ),
-                f"{split} V is right, but Q and K are not": _heads(mixed_q, mixed_k, V, h, lens=right),
+                f"{_PIECES} V is right, but Q and K are not": _heads(mixed_q, mixed_k, V, h, lens=right),
             },
         )
     return "split, join, scale and lengths are right"
+
+
+def _expect_split(function: Any) -> None:
+    """With equal scores a head returns the means of its columns: only split and join matter."""
+    zeros = torch.zeros(1, 2, 4)
+    V = torch.tensor([[[1.0, 2, 3, 4], [5, 6, 7, 8]]])
+    everything = torch.tensor([2])
+    expect_close(
+        function(zeros, zeros.clone(), V.clone(), everything, 2),
+        V.mean(1, keepdim=True).expand(1, 2, 4),
+        claim="with scores of 0 each column is averaged over the tokens",
+        given=f"Q and K zero, V {V.int().tolist()}, num_heads 2",
+        hint="which numbers are averaged in each head? Print V after the split",
+        mistakes={
+            f"{_PIECES} They are pieces of one token": _wrong_join(
+                _wrong_split(V, 2).mean(1, keepdim=True).expand(2, 2, 2), 2
+            ),
+            "the split is right, but the way back is not: the heads of one token belong together": _wrong_join(
+                transpose_qkv(V, 2).mean(1, keepdim=True).expand(2, 2, 2), 2
+            ),
+            f"{_PIECES} The way back has a transpose, the way there has none": transpose_output(
+                _wrong_split(V, 2).mean(1, keepdim=True).expand(2, 2, 2), 2
+            ),
+        },
+    )
 
 
 @checker("measure-heads")

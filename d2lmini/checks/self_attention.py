@@ -188,12 +188,16 @@ def check_debug_self_attention(make: Any) -> str:
             "scores are not yet weights: these are not even scaled": Q @ K.transpose(1, 2),
         },
     )
+    _expect_gradients(layer, output)
+    return "it learns, scales by √d, and each query's weights add up to 1"
+
+
+def _expect_gradients(layer: nn.Module, output: Tensor) -> None:
     if output.requires_grad:
         output.square().sum().backward()
     lost = [name for name, parameter in layer.named_parameters() if parameter.grad is None]
     if lost:
         raise WrongAnswer("every parameter gets a gradient", "what cuts the output off from the parameters?", got=lost)
-    return "it learns, scales by √d, and each query's weights add up to 1"
 
 
 def _expect_parameters(layer: nn.Module) -> None:
