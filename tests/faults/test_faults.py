@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.book.test_notebook_files import MOST_CELLS_NOT_COMPARED, OPT_OUT
 from tests.faults.minibook import NEEDS, MiniBook
 from tools.repository import setup_cell
 
@@ -56,6 +57,14 @@ def figure(book: MiniBook) -> None:
 
 def never_executed(book: MiniBook) -> None:
     book.edit(lambda notebook: code_cells(notebook)[PRINTED].update(execution_count=None))
+
+
+def one_too_many_not_compared(book: MiniBook) -> None:
+    def change(notebook: Any) -> None:
+        for cell in code_cells(notebook)[CHECK : CHECK + MOST_CELLS_NOT_COMPARED + 1]:
+            cell.source = f"{OPT_OUT}\n# differs each time\n{cell.source}"
+
+    book.edit(change)
 
 
 def nothing_compared(book: MiniBook) -> None:
@@ -177,7 +186,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         r"mini, code cell 2.*the second is a comment that says why",
     ),
     "one output too many that is not compared": (
-        source(PRINTED, "# NBVAL_IGNORE_OUTPUT\n# prints a time\nprint(1 / 7)"),
+        one_too_many_not_compared,
         r"too many cells are not compared.*mini, code cell 2",
     ),
     "output that is hidden": (source(PRINTED, "%%capture\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
