@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import islice
 from operator import index
 from typing import Any
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention import DotProductAttention, SelfAttention
-from d2lmini.checks.core import WrongAnswer, checker, expect_function, expect_number, hint_for, numbers, one_number
+from d2lmini.checks.core import WrongAnswer, checker, expect_function, expect_measured, expect_number, numbers
 from d2lmini.sequence_layers import Convolution, SeparableConvolution
 
 
@@ -109,11 +108,7 @@ def check_debug_counter(count: Any) -> str:
     """``count(n, d, num_heads)``: FLOPs of multi-head self-attention."""
     expect_function(count)
     for n, d, num_heads in ((5, 6, 1), (5, 6, 3), (7, 8, 4)):
-        got = one_number(count(n, d, num_heads))
         projection, mixing = 2 * n * d * d, 2 * n * n * d
-        expected = 4 * projection + 2 * mixing
-        if got == expected:
-            continue
         heads = "width per head? The number of heads cancels"
         mistakes = {
             "and after the concatenation? W_o is a projection, too": 3 * projection + 2 * mixing,
@@ -126,12 +121,13 @@ def check_debug_counter(count: Any) -> str:
             f"{heads}. And this is not the only fault": 3 * projection + mixing * num_heads,
             "one of scores and mixture still has width d": 4 * projection + mixing + mixing * num_heads,
         }
-        raise WrongAnswer(
-            "it counts four projections, the scores and the mixture",
-            hint_for(got, mistakes, "count the parts one by one: what is the product of an a×b and a b×c matrix?"),
+        expect_measured(
+            count(n, d, num_heads),
+            4 * projection + 2 * mixing,
+            claim="it counts four projections, the scores and the mixture",
             given=f"n = {n}, d = {d}, num_heads = {num_heads}",
-            expected=expected,
-            got=got,
+            hint="count the parts one by one: what is the product of an a×b and a b×c matrix?",
+            mistakes=mistakes,
         )
     return "right for one, three and four heads"
 
@@ -141,8 +137,6 @@ def check_measure_additive(formula: Any) -> str:
     """``formula(n, d)``: the FLOPs of additive self-attention with num_hiddens = d."""
     expect_function(formula)
     for n, d in ((5, 6), (9, 4), (3, 16)):
-        got = one_number(formula(n, d))
-        expected = 4 * n * d * d + 4 * n * n * d
         mistakes = {
             "that is the dot product's layer: additive attention has no projection of the values, and no W_o": 8
             * n
@@ -159,14 +153,14 @@ def check_measure_additive(formula: Any) -> str:
             "w_v meets d numbers for each pair of tokens, not one": 4 * n * d * d + 2 * n * n * d + 2 * n * n,
             "a multiply-add is 2 FLOPs": 2 * n * d * d + 2 * n * n * d,
         }
-        if not math.isclose(got, expected, rel_tol=1e-6):
-            raise WrongAnswer(
-                "the formula gives what the instrument counts",
-                hint_for(got, mistakes, "take the second difference in n first, then look at what is left"),
-                given=f"n = {n}, d = {d}",
-                expected=expected,
-                got=got,
-            )
+        expect_measured(
+            formula(n, d),
+            4 * n * d * d + 4 * n * n * d,
+            claim="the formula gives what the instrument counts",
+            given=f"n = {n}, d = {d}",
+            hint="take the second difference in n first, then look at what is left",
+            mistakes=mistakes,
+        )
     return "right at three sizes"
 
 

@@ -142,6 +142,27 @@ def hint_for(got: float, mistakes: Mapping[str, float], otherwise: str, toleranc
     return next((hint for hint, wrong in mistakes.items() if abs(got - wrong) <= tolerance), otherwise)
 
 
+def expect_measured(
+    answer: Any,
+    expected: float,
+    *,
+    claim: str,
+    given: str,
+    hint: str,
+    mistakes: Mapping[str, float],
+    tolerance: float = 1e-4,
+) -> None:
+    """Check a measured or computed number; ``mistakes`` maps the hint for a well-known mistake to what it gives.
+
+    Raises:
+        WrongAnswer: if ``answer`` is no number, or further than ``tolerance`` from ``expected``.
+    """
+    got = one_number(answer)
+    if not abs(got - expected) <= tolerance:
+        hint = hint_for(got, mistakes, hint, tolerance)
+        raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
+
+
 def expect_number(
     name: str, got: float, expected: float, *, mistakes: Mapping[float, str], hint: str, tolerance: float = 0.01
 ) -> None:

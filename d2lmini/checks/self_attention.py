@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.checks.core import WrongAnswer, checker, expect_close, expect_function, hint_for, numbers, one_number
+from d2lmini.checks.core import WrongAnswer, checker, expect_close, expect_function, expect_measured, numbers
 from d2lmini.masks import causal_mask
 
 
@@ -223,18 +223,18 @@ def check_measure_equivariance(measure: Any) -> str:
     }
     for name, f in layers.items():
         argument = X.clone()
-        got = one_number(measure(f, argument, list(order)))
+        answer = measure(f, argument, list(order))
         if not torch.equal(argument, X):
             raise WrongAnswer("the argument X is left unchanged", "X[:, order] makes a new tensor", got=argument)
         expected, mistakes = _equivariance(f, X, order)
-        if not abs(got - expected) <= 1e-4:
-            raise WrongAnswer(
-                "it is the largest absolute entry of g(PX) - P g(X)",
-                hint_for(got, mistakes, "compute g(PX) and P g(X) for a tiny X and print both"),
-                given=f"{name}, X {X.int().tolist()}, order {order}",
-                expected=expected,
-                got=got,
-            )
+        expect_measured(
+            answer,
+            expected,
+            claim="it is the largest absolute entry of g(PX) - P g(X)",
+            given=f"{name}, X {X.int().tolist()}, order {order}",
+            hint="compute g(PX) and P g(X) for a tiny X and print both",
+            mistakes=mistakes,
+        )
     return "right for four layers, equivariant or not"
 
 
@@ -262,20 +262,17 @@ def check_stacked_self_attention(range_after: Any) -> str:
     X = torch.tensor([[-2.0, 3, -1, 3, 0], [2, 2, -1, -1, -3], [1, 1, -2, 1, 2], [-2, 3, -2, 2, 0]])
     for num_layers in (0, 1, 2):
         argument = X.clone()
-        got = one_number(range_after(argument, num_layers))
-        expected = _range(_stack(X, num_layers))
-        if abs(got - expected) <= 1e-3:
-            if not torch.equal(argument, X):
-                raise WrongAnswer("the argument X is left unchanged", "make a new tensor in each layer", got=argument)
-            continue
-        mistakes = _range_mistakes(X, num_layers)
-        raise WrongAnswer(
-            f"it is the range after {num_layers} layers",
-            hint_for(got, mistakes, "print X after each layer: its rows are the tokens", tolerance=1e-3),
+        expect_measured(
+            range_after(argument, num_layers),
+            _range(_stack(X, num_layers)),
+            claim=f"it is the range after {num_layers} layers",
             given=f"X {X.int().tolist()}, num_layers {num_layers}",
-            expected=round(expected, 4),
-            got=round(got, 4),
+            hint="print X after each layer: its rows are the tokens",
+            mistakes=_range_mistakes(X, num_layers),
+            tolerance=1e-3,
         )
+        if not torch.equal(argument, X):
+            raise WrongAnswer("the argument X is left unchanged", "make a new tensor in each layer", got=argument)
     return "right for 0, 1 and 2 layers"
 
 
