@@ -10,18 +10,38 @@ from d2lmini.drawings import draw_architectures, draw_multi_head_attention, show
 from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
 from d2lmini.multihead import MultiHeadAttention, transpose_output, transpose_qkv
 from d2lmini.plot import plot, show_heatmaps, use_svg_display
+from d2lmini.position_bias import (
+    ALiBi,
+    RelativePositionBias,
+    RelativePositionKeys,
+    T5PositionBias,
+    alibi_slopes,
+    t5_buckets,
+)
+from d2lmini.positional import LearnedPositionalEncoding, PositionalEncoding, make_positions
 from d2lmini.reach import layers_to_connect, reach
+from d2lmini.relative_positions import RelativePositions, RotaryEmbedding, apply_rotary, relative_offsets
 from d2lmini.sequence_layers import Convolution, RestrictedSelfAttention, SeparableConvolution
 
 __all__ = [
+    "ALiBi",
     "AdditiveAttention",
     "Convolution",
     "DotProductAttention",
+    "LearnedPositionalEncoding",
     "MultiHeadAttention",
+    "PositionalEncoding",
+    "RelativePositionBias",
+    "RelativePositionKeys",
+    "RelativePositions",
     "RestrictedSelfAttention",
+    "RotaryEmbedding",
     "SelfAttention",
     "SeparableConvolution",
+    "T5PositionBias",
     "activation_memory",
+    "alibi_slopes",
+    "apply_rotary",
     "causal_mask",
     "check",
     "count_flops",
@@ -32,11 +52,14 @@ __all__ = [
     "from_mha_mask",
     "layers_to_connect",
     "longest_chain",
+    "make_positions",
     "masked_softmax",
     "plot",
     "reach",
+    "relative_offsets",
     "show_heatmaps",
     "show_tables",
+    "t5_buckets",
     "to_mha_mask",
     "transpose_output",
     "transpose_qkv",

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.inputs import check_inputs, check_layer, check_sequences, check_size, hide_unseen
+from d2lmini.inputs import check_bias, check_inputs, check_layer, check_sequences, check_size, hide_unseen
 from d2lmini.masks import combined_mask, sees_nothing
 
 __all__ = ["AdditiveAttention", "DotProductAttention", "SelfAttention", "masked_softmax"]
@@ -70,6 +70,7 @@ class DotProductAttention(nn.Module):
         valid_lens: Tensor | None = None,
         *,
         mask: Tensor | None = None,
+        bias: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Pool the values.
@@ -80,6 +81,7 @@ class DotProductAttention(nn.Module):
             values: ``(batch, keys, value_size)``.
             valid_lens: ``(batch,)`` or ``(batch, queries)``, see :func:`~d2lmini.masks.valid_lens_mask`.
             mask: boolean, ``True`` = may attend, broadcasting to ``(batch, queries, keys)``.
+            bias: finite numbers that are added to the scaled scores, broadcasting to ``(batch, queries, keys)``.
             need_weights: also return the weights. Without them PyTorch's fused kernel is used.
 
         Returns:
@@ -97,28 +99,39 @@ class DotProductAttention(nn.Module):
             )
         shape = (*queries.shape[:2], keys.shape[1])
         allowed = combined_mask(shape, valid_lens, mask, queries.device)
+        if bias is not None:
+            check_bias(bias, shape)
         queries, keys, values = hide_unseen(queries, keys, values, allowed)
         if need_weights:
             # In float32 at least, as in the fused kernels: a float16 score overflows beyond 65504.
             wide = torch.promote_types(queries.dtype, torch.float32)
             with torch.autocast(queries.device.type, enabled=False):
                 scores = queries.to(wide) @ keys.to(wide).transpose(1, 2) / math.sqrt(queries.shape[-1])
+            if bias is not None:
+                scores = scores + bias.to(wide)
             weights = masked_softmax(scores, mask=allowed).to(queries.dtype)
             return self.dropout(weights) @ values, weights
         if allowed is None:
-            return self._fused(queries, keys, values, None)
+            return self._fused(queries, keys, values, None, bias)
         # What the kernels return for a query without keys differs between devices and versions:
         # such a query is shown everything here, and its output is then set to 0.
         nothing = sees_nothing(allowed)
-        return self._fused(queries, keys, values, allowed | nothing).masked_fill(nothing, 0.0)
+        return self._fused(queries, keys, values, allowed | nothing, bias).masked_fill(nothing, 0.0)
 
-    def _fused(self, queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None) -> Tensor:
+    def _fused(
+        self, queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        added = allowed
+        if bias is not None:  # as one mask of numbers that are added, in the dtype that the kernels compute with
+            added = bias.to(torch.promote_types(queries.dtype, torch.float32))
+            added = added if allowed is None else torch.where(allowed, added, -math.inf)
+            added = added.expand(*queries.shape[:2], keys.shape[1])
         # The kernels want a dimension for heads; 3-D input would silently take the slow path.
         return F.scaled_dot_product_attention(
             queries[:, None],
             keys[:, None],
             values[:, None],
-            attn_mask=None if allowed is None else allowed[:, None],
+            attn_mask=None if added is None else added[:, None],
             dropout_p=self.dropout.p if self.training else 0.0,
         )[:, 0]
 
@@ -152,6 +165,7 @@ class AdditiveAttention(nn.Module):
         valid_lens: Tensor | None = None,
         *,
         mask: Tensor | None = None,
+        bias: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Pool the values.
@@ -162,6 +176,7 @@ class AdditiveAttention(nn.Module):
             values: ``(batch, keys, value_size)``.
             valid_lens: ``(batch,)`` or ``(batch, queries)``, see :func:`~d2lmini.masks.valid_lens_mask`.
             mask: boolean, ``True`` = may attend, broadcasting to ``(batch, queries, keys)``.
+            bias: finite numbers that are added to the scores, broadcasting to ``(batch, queries, keys)``.
             need_weights: also return the weights.
 
         Returns:
@@ -176,10 +191,15 @@ class AdditiveAttention(nn.Module):
         check_layer("keys", keys, self.W_k)
         shape = (*queries.shape[:2], keys.shape[1])
         allowed = combined_mask(shape, valid_lens, mask, queries.device)
+        if bias is not None:
+            check_bias(bias, shape)
         queries, keys, values = hide_unseen(queries, keys, values, allowed)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
-        weights = masked_softmax(self.w_v(features).squeeze(-1), mask=allowed)
+        scores = self.w_v(features).squeeze(-1)
+        if bias is not None:
+            scores = scores + bias.to(scores.dtype)
+        weights = masked_softmax(scores, mask=allowed)
         output = self.dropout(weights) @ values
         return (output, weights) if need_weights else output
 

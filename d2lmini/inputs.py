@@ -18,6 +18,16 @@ def check_size(name: str, size: int) -> None:
         raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
 
 
+def check_choice(name: str, choice: str, allowed: tuple[str, ...]) -> None:
+    """Check that a choice given as a string is one of those allowed.
+
+    Raises:
+        ValueError: if not; it lists them.
+    """
+    if choice not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {choice!r}")
+
+
 def check_sequences(**sequences: Tensor) -> None:
     """Check that each argument is a tensor of shape ``(batch, steps, size)``, and that all share a dtype.
 
@@ -65,6 +75,20 @@ def check_layer(name: str, inputs: Tensor, layer: torch.nn.Linear) -> None:
     cast = torch.is_autocast_enabled(inputs.device.type) and inputs.dtype != torch.float64
     if inputs.dtype != layer.weight.dtype and not cast:
         raise ValueError(f"{name} must have the dtype of the weights, {layer.weight.dtype}, got {inputs.dtype}")
+
+
+def check_bias(bias: Tensor, shape: tuple[int, ...]) -> None:
+    """Check that a bias of the scores broadcasts to ``shape``, ``(..., queries, keys)``.
+
+    Raises:
+        ValueError: if not, or it holds no floating-point numbers.
+    """
+    if not isinstance(bias, Tensor) or not bias.is_floating_point():
+        found = bias.dtype if isinstance(bias, Tensor) else type(bias).__name__
+        raise ValueError(f"bias must be a tensor of floating-point numbers, got {found}")
+    pairs = zip(bias.shape[::-1], shape[::-1], strict=False)
+    if bias.dim() > len(shape) or any(size not in (1, whole) for size, whole in pairs):
+        raise ValueError(f"bias must broadcast to {tuple(shape)}, got {tuple(bias.shape)}")
 
 
 def hide_unseen(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from d2lmini.attention import DotProductAttention
-from d2lmini.inputs import check_inputs, check_layer, check_size, hide_unseen
+from d2lmini.inputs import check_bias, check_inputs, check_layer, check_size, hide_unseen
 from d2lmini.masks import combined_mask, sees_nothing
+from d2lmini.relative_positions import RelativePositions
 
 __all__ = ["MultiHeadAttention", "transpose_output", "transpose_qkv"]
 
@@ -29,6 +30,7 @@ class MultiHeadAttention(nn.Module):
         num_heads: number of heads; it divides ``num_hiddens``.
         dropout: probability with which a weight is dropped in training.
         bias: whether the four projections add a bias.
+        positions: what turns queries and keys, or adds to the scores, see :mod:`d2lmini.relative_positions`.
 
     Raises:
         ValueError: if a size or ``num_heads`` is no integer of at least 1, or ``num_hiddens`` is not divisible by
@@ -44,6 +46,8 @@ class MultiHeadAttention(nn.Module):
         num_heads: int,
         dropout: float,
         bias: bool = False,
+        *,
+        positions: RelativePositions | None = None,
     ) -> None:
         super().__init__()
         for name, size in (("key_size", key_size), ("query_size", query_size), ("value_size", value_size)):
@@ -51,6 +55,7 @@ class MultiHeadAttention(nn.Module):
         _check_heads(num_hiddens, num_heads)
         self.num_heads = num_heads
         self.attention = DotProductAttention(dropout)
+        self.positions = positions
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
         self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
@@ -98,18 +103,36 @@ class MultiHeadAttention(nn.Module):
         allowed = combined_mask(shape, valid_lens, mask, queries.device)
         in_any_head = None if allowed is None else allowed.any(dim=1)
         queries, keys, values = hide_unseen(queries, keys, values, in_any_head)
+        Q, K, V = (
+            transpose_qkv(layer(inputs), self.num_heads)
+            for layer, inputs in ((self.W_q, queries), (self.W_k, keys), (self.W_v, values))
+        )
+        Q, K, placed = self._with_positions(Q, K, shape)
         pooled = self.attention(
-            transpose_qkv(self.W_q(queries), self.num_heads),
-            transpose_qkv(self.W_k(keys), self.num_heads),
-            transpose_qkv(self.W_v(values), self.num_heads),
+            Q,
+            K,
+            V,
             mask=None if allowed is None else _for_each_head(allowed, shape),
             need_weights=need_weights,
+            **placed,
         )
         heads, weights = pooled if need_weights else (pooled, None)
         output = self.W_o(transpose_output(heads, self.num_heads))
         if in_any_head is not None:  # a bias would reach it otherwise
             output = output.masked_fill(sees_nothing(in_any_head), 0.0)
         return output if weights is None else (output, weights.unflatten(0, shape[:2]))
+
+    def _with_positions(self, Q: Tensor, K: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Queries and keys of the split batch with their positions, and the bias of the scores if there is one."""
+        if self.positions is None:
+            return Q, K, {}
+        queries, keys, bias = self.positions(Q.unflatten(0, shape[:2]), K.unflatten(0, shape[:2]))
+        Q, K = queries.flatten(0, 1), keys.flatten(0, 1)
+        if bias is None:
+            return Q, K, {}
+        check_bias(bias, shape)
+        bias = bias.reshape((1,) * (len(shape) - bias.dim()) + bias.shape)
+        return Q, K, {"bias": _for_each_head(bias, shape)}
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:

@@ -1,0 +1,172 @@
+"""Positions added to tokens: their definition, their contract, and the names of the schemes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+import d2lmini as d2l
+
+BOTH = [d2l.PositionalEncoding, d2l.LearnedPositionalEncoding]
+
+
+@given(d=st.integers(1, 40), max_len=st.integers(1, 50))
+def test_the_table_is_its_definition(d: int, max_len: int) -> None:
+    P = d2l.PositionalEncoding(d, 0.0, max_len).P
+    assert P.shape == (1, max_len, d) and P.dtype == torch.float32
+    for i in {0, max_len // 2, max_len - 1}:
+        for column in range(d):
+            j, function = column // 2, math.cos if column % 2 else math.sin
+            assert P[0, i, column].item() == pytest.approx(function(i / 10000 ** (2 * j / d)), abs=1e-7)
+
+
+def test_the_angles_of_far_positions_are_exact() -> None:
+    P = d2l.PositionalEncoding(6, 0.0, 100_001).P
+    expected = [math.sin(100_000), math.cos(100_000), math.sin(100_000 / 10000 ** (1 / 3))]
+    torch.testing.assert_close(P[0, -1, :3].double(), torch.tensor(expected, dtype=torch.float64), atol=1e-7, rtol=0)
+
+
+def test_in_float64_the_table_is_float64() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        P = d2l.PositionalEncoding(4, 0.0, 8).P
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert P.dtype == torch.float64 and abs(P[0, 7, 0].item() - math.sin(7)) < 1e-15
+
+
+def test_the_cells_of_d2l() -> None:
+    encoding_dim, num_steps = 32, 60
+    pos_encoding = d2l.PositionalEncoding(encoding_dim, 0)
+    pos_encoding.eval()
+    X = pos_encoding(torch.zeros((1, num_steps, encoding_dim)))
+    P = pos_encoding.P[:, : X.shape[1], :]
+    assert torch.equal(X, P) and P.shape == (1, 60, 32) and pos_encoding.P.shape == (1, 1000, 32)
+    d2l.plot(torch.arange(num_steps), P[0, :, 6:10].T, xlabel="Row (position)", figsize=(6, 2.5),
+             legend=[f"Col {d}" for d in torch.arange(6, 10)])  # fmt: skip
+    d2l.show_heatmaps(P[0, :, :].unsqueeze(0).unsqueeze(0), xlabel="Column (encoding dimension)",
+                      ylabel="Row (position)", figsize=(3.5, 4), cmap="Blues")  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", BOTH)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_rows_are_added_from_the_offset_on_in_the_dtype_of_the_input(encoding: Any, dtype: torch.dtype) -> None:
+    layer, X = encoding(6, 0.0, 10), torch.randn(2, 4, 6).to(dtype)
+    before = X.clone()
+    for offset in (0, 3, 6):
+        output = layer(X, offset)
+        assert output.dtype == dtype and torch.equal(output, X + layer.P[:, offset : offset + 4].to(dtype))
+    assert torch.equal(X, before)
+
+
+@pytest.mark.parametrize("encoding", BOTH)
+def test_token_by_token_is_the_whole(encoding: Any) -> None:
+    layer, X = encoding(5, 0.0, 9), torch.randn(2, 9, 5)
+    one_by_one = torch.cat([layer(X[:, i : i + 1], offset=i) for i in range(9)], dim=1)
+    assert torch.equal(one_by_one, layer(X))
+
+
+@pytest.mark.parametrize("encoding", BOTH)
+def test_dropout_acts_on_the_sum_and_in_training_only(encoding: Any) -> None:
+    torch.manual_seed(0)
+    layer, X = encoding(8, 0.5, 30), torch.randn(4, 30, 8)
+    output = layer(X)
+    kept = output != 0
+    assert 0.4 < kept.double().mean() < 0.6
+    torch.testing.assert_close(output[kept], 2 * (X + layer.P)[kept])
+    assert torch.equal(layer.eval()(X), X + layer.P)
+
+
+@pytest.mark.parametrize("encoding", BOTH)
+@pytest.mark.parametrize(
+    ("X", "offset", "message"),
+    [
+        (torch.zeros(1, 11, 4), 0, r"length 11 does not fit into max_len=10"),
+        (torch.zeros(1, 4, 4), 7, r"length 4 that begins at position offset=7 does not fit into max_len=10"),
+        (torch.zeros(1, 4, 5), 0, r"num_hiddens=4.*\(1, 4, 5\)"),
+        (torch.zeros(4, 4), 0, r"X must have shape \(batch, steps, size\)"),
+        (torch.zeros(1, 4, 4, dtype=torch.long), 0, "floating-point"),
+        (torch.zeros(1, 4, 4), -1, "offset must be an integer of at least 0, got -1"),
+        (torch.zeros(1, 4, 4), 1.0, "offset must be an integer of at least 0, got 1.0"),
+        (torch.zeros(1, 4, 4), True, "offset must be an integer of at least 0, got True"),
+    ],
+)
+def test_what_does_not_fit_is_refused(encoding: Any, X: Any, offset: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        encoding(4, 0.0, 10)(X, offset)
+
+
+@pytest.mark.parametrize("encoding", BOTH)
+def test_sizes_are_checked(encoding: Any) -> None:
+    for sizes, name in (((0, 0.0), "num_hiddens"), ((4, 0.0, 0), "max_len"), ((4, 0.0, 2.5), "max_len")):
+        with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1"):
+            encoding(*sizes)
+
+
+@pytest.mark.parametrize("encoding", BOTH)
+def test_one_row_is_not_broadcast(encoding: Any) -> None:
+    with pytest.raises(ValueError, match="length 2 does not fit into max_len=1"):
+        encoding(4, 0.0, max_len=1)(torch.zeros(1, 2, 4))
+
+
+def test_the_fixed_table_is_a_buffer_that_is_not_saved() -> None:
+    layer = d2l.PositionalEncoding(4, 0.0)
+    assert not list(layer.parameters()) and not layer.state_dict() and [*dict(layer.named_buffers())] == ["P"]
+
+
+def test_the_learned_table_is_trained_where_it_was_used() -> None:
+    layer = d2l.LearnedPositionalEncoding(4, 0.0, max_len=6)
+    assert [*layer.state_dict()] == ["P"] and layer.P.abs().max() > 0
+    layer(torch.zeros(3, 4, 4)).sum().backward()
+    assert torch.equal(layer.P.grad[0, :, 0], torch.tensor([3.0, 3, 3, 3, 0, 0]))  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("name", "added", "inside"),
+    [
+        ("none", nn.Identity, type(None)),
+        ("sinusoidal", d2l.PositionalEncoding, type(None)),
+        ("learned", d2l.LearnedPositionalEncoding, type(None)),
+        ("rotary", nn.Identity, d2l.RotaryEmbedding),
+        ("alibi", nn.Identity, d2l.ALiBi),
+        ("relative", nn.Identity, d2l.RelativePositionBias),
+        ("relative-keys", nn.Identity, d2l.RelativePositionKeys),
+        ("t5", nn.Identity, d2l.T5PositionBias),
+    ],
+)
+def test_schemes_by_name(name: str, added: type, inside: type) -> None:
+    on_tokens, in_attention = d2l.make_positions(name, 12, 3, max_len=7)
+    assert type(on_tokens) is added and type(in_attention) is inside
+    mha, X = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=in_attention), torch.randn(2, 7, 12)
+    Y = on_tokens(X)
+    assert mha(Y, Y, Y, mask=d2l.causal_mask(7)).shape == (2, 7, 12)
+    if hasattr(on_tokens, "P"):
+        assert on_tokens.P.shape == (1, 7, 12) and on_tokens.dropout.p == 0
+
+
+def test_t5_by_name_knows_the_direction() -> None:
+    later = torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4)
+    for bidirectional in (True, False):
+        scheme = d2l.make_positions("t5", 8, 2, bidirectional=bidirectional)[1]
+        scheme.table.data[:] = torch.arange(32.0)  # type: ignore[union-attr, index, operator]
+        bias = scheme(*later)[2]  # type: ignore[misc]
+        assert bias[0, 0].tolist() == ([0, 17, 18] if bidirectional else [0, 0, 0])
+
+
+@pytest.mark.parametrize("typo", ["Rotary", "rope", "", None])
+def test_a_typo_lists_what_there_is(typo: Any) -> None:
+    names = "'none', 'sinusoidal', 'learned', 'rotary', 'alibi', 'relative', 'relative-keys', 't5'"
+    with pytest.raises(ValueError, match=f"name must be one of {names}, got {typo!r}"):
+        d2l.make_positions(typo, 8, 2)
+
+
+def test_sizes_of_schemes_are_checked() -> None:
+    for sizes, message in (((8, 3), "num_hiddens=8.*num_heads=3"), ((0, 2), "num_hiddens"), ((8, 0), "num_heads")):
+        with pytest.raises(ValueError, match=message):
+            d2l.make_positions("none", *sizes)
