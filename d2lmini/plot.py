@@ -9,20 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import QuadMesh
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from matplotlib.ticker import NullLocator
 from torch import Tensor
 
 __all__ = ["plot", "show_heatmaps", "use_svg_display"]
 
 
+_MANY_CELLS = 500
 _FEW_POINTS = 12  # up to here each point gets a mark: it was measured, the line between was not
 
 
@@ -123,7 +126,8 @@ def show_heatmaps(
 ) -> None:
     """Show matrices as heatmaps, all on one colour scale. The scale begins at 0 unless a number is negative.
 
-    Cells that are not finite, such as masked scores of minus infinity, stay empty.
+    Cells that are not finite, such as masked scores of minus infinity, stay empty. Matrices with more than 500 cells
+    have the 24 colours of the scale beside them only, so that the file stays small.
 
     Args:
         matrices: ``(rows, columns, height, width)``: ``rows * columns`` matrices. Row 0 of a matrix is on top.
@@ -155,11 +159,15 @@ def show_heatmaps(
     low, high = float(min(finite, default=0.0)), float(max(finite, default=0.0))
     low = min(0.0, low)
     high = high if high > low else low + 1.0
+    scale = ScalarMappable(Normalize(low, high), cmap)
     figure, panels = plt.subplots(num_rows, num_cols, figsize=figsize, sharex=True, sharey=True, squeeze=False)
     # Rectangles rather than images: they stay sharp, and no compressed pixels enter the file.
     for (row, col), panel in np.ndenumerate(panels):
         cells = np.ma.masked_invalid(grid[row, col])
-        mesh = panel.pcolormesh(cells, cmap=cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
+        if cells.size > _MANY_CELLS:
+            _draw_runs(panel, np.ma.asarray(scale.norm(cells)), scale.cmap)
+        else:
+            panel.pcolormesh(cells, cmap=cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
         panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
         _frame(panel, _cell_ticks(width, xticklabels), _cell_ticks(height, yticklabels))
         if row == num_rows - 1:
@@ -169,12 +177,11 @@ def show_heatmaps(
         if titles is not None and row == 0:
             panel.set_title(titles[col])
         if written is not None:
-            _write_numbers(panel, mesh, cells, written[row, col])
+            _write_numbers(panel, scale.to_rgba(cells), written[row, col])
     # Where numbers stand in the cells, or all of them are 0 or 1, nobody needs a scale.
     if written is None and not set(np.unique(finite)) <= {0.0, 1.0}:
         # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
-        scale = ScalarMappable(mesh.norm, matplotlib.colormaps[cmap].resampled(24))
-        bar = figure.colorbar(scale, ax=panels, shrink=0.7)
+        bar = figure.colorbar(ScalarMappable(scale.norm, _resampled(scale.cmap)), ax=panels, shrink=0.7)
         bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
         bar.outline.set_visible(False)
 
@@ -234,12 +241,34 @@ def _written(numbers: np.ndarray, fmt: str) -> np.ndarray:
     return np.array([text if text.strip("-0.") else text.lstrip("-") for text in texts]).reshape(numbers.shape)
 
 
-def _write_numbers(panel: Axes, mesh: QuadMesh, cells: np.ma.MaskedArray, texts: np.ndarray) -> None:
+def _draw_runs(panel: Axes, shares: np.ma.MaskedArray, cmap: Colormap) -> None:
+    """Cells in the colours of the bar: neighbours of one colour in a column are one rectangle, each colour is one path.
+
+    A cell by itself would take 300 bytes in the file. ``shares`` are numbers in 0..1.
+    """
+    cmap = _resampled(cmap)
+    levels = np.minimum(shares.filled(-1.0) * cmap.N, cmap.N - 1).astype(int)
+    runs: dict[int, list[Path]] = {}
+    for column, entries in enumerate(levels.T):
+        edges = [0, *(np.flatnonzero(np.diff(entries)) + 1).tolist(), len(entries)]
+        for top, bottom in pairwise(edges):
+            corners = [(column, top), (column + 1, top), (column + 1, bottom), (column, bottom), (column, top)]
+            runs.setdefault(int(entries[top]), []).append(Path(corners, closed=True))
+    for level, paths in sorted(runs.items()):
+        if level >= 0:
+            panel.add_patch(PathPatch(Path.make_compound_path(*paths), color=cmap(level), linewidth=0.2))
+
+
+def _resampled(cmap: Colormap) -> Colormap:
+    return cmap.resampled(24)
+
+
+def _write_numbers(panel: Axes, colours: np.ndarray, texts: np.ndarray) -> None:
     """The numbers in their cells, dark on light and light on dark, whatever the theme of the page."""
     for (i, j), text in np.ndenumerate(texts):
         if not text:
             continue
-        colour = np.array(mesh.cmap(mesh.norm(cells[i, j]))[:3])
+        colour = colours[i, j, :3]
         linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
         light = linear @ [0.2126, 0.7152, 0.0722] > 0.179  # where black and white are equally easy to read
         ink = "#000000" if light else "#fefefe"

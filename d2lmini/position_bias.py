@@ -77,7 +77,7 @@ class RelativePositionBias(RelativePositions):
         ValueError: if an argument is no integer of at least 1.
     """
 
-    def __init__(self, num_heads: int, max_distance: int = 16) -> None:
+    def __init__(self, num_heads: int, max_distance: int = 8) -> None:
         super().__init__()
         check_size("num_heads", num_heads)
         check_size("max_distance", max_distance)
@@ -106,7 +106,7 @@ class RelativePositionKeys(RelativePositions):
         ValueError: if an argument is no integer of at least 1.
     """
 
-    def __init__(self, head_size: int, max_distance: int = 16) -> None:
+    def __init__(self, head_size: int, max_distance: int = 8) -> None:
         super().__init__()
         check_size("head_size", head_size)
         check_size("max_distance", max_distance)

@@ -82,9 +82,10 @@ class PositionalEncoding(_AddedEncoding):
 
 
 class LearnedPositionalEncoding(_AddedEncoding):
-    """Learned positional encoding: the table is a parameter, drawn from a standard normal like :class:`torch.nn.Embedding`.
+    """Learned positional encoding: the table is a parameter.
 
-    A row is trained only by sequences that are long enough to reach it.
+    At first it is drawn from a standard normal distribution, as in :class:`torch.nn.Embedding`. A row is trained only
+    by sequences that are long enough to reach it.
 
     Args:
         num_hiddens: size of a token.
