@@ -1,7 +1,14 @@
 """Checkers of the exercises, one module a chapter. To add one, see the page "Extending the book"."""
 
 # Importing a module registers its checkers.
-from d2lmini.checks import attention_pooling, complexity, multi_head_attention, self_attention  # noqa: F401
+from d2lmini.checks import (  # noqa: F401
+    attention_pooling,
+    complexity,
+    multi_head_attention,
+    positional_encoding,
+    relative_positions,
+    self_attention,
+)
 from d2lmini.checks.core import check
 
 __all__ = ["check"]

@@ -2,8 +2,22 @@
 
 from typing import Any
 
-from tests.package.answers import attention_pooling, complexity, multi_head_attention, self_attention
+from tests.package.answers import (
+    attention_pooling,
+    complexity,
+    multi_head_attention,
+    positional_encoding,
+    relative_positions,
+    self_attention,
+)
 
-CHAPTERS = (attention_pooling, self_attention, multi_head_attention, complexity)
+CHAPTERS = (
+    attention_pooling,
+    self_attention,
+    multi_head_attention,
+    complexity,
+    positional_encoding,
+    relative_positions,
+)
 RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
 WRONG: list[tuple[str, Any, str]] = [answer for chapter in CHAPTERS for answer in chapter.WRONG]

@@ -1,0 +1,331 @@
+"""Right and wrong answers to the exercises of the chapter on positional encoding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def rows(
+    *,
+    first: int = 0,
+    exponent: float = 1.0,
+    swapped: bool = False,
+    side_by_side: bool = False,
+    dtype: torch.dtype = torch.float64,
+    width: int = 0,
+    use_start: bool = True,
+    last: str = "sine",
+) -> Callable[[int, int, int], Tensor]:
+    """The table of sinusoids, right unless told otherwise."""
+
+    def answer(start: int, num_steps: int, d: int) -> Tensor:
+        begin = first + (start if use_start else 0)
+        i = torch.arange(begin, begin + num_steps, dtype=dtype)[:, None]
+        angles = i * 10000 ** (-torch.arange(0, d, 2, dtype=dtype) * exponent / (d + width * (d % 2)))
+        pair = [angles.sin(), angles.cos()]
+        if side_by_side:
+            return torch.cat(pair, 1)[:, :d]
+        P = torch.stack(pair[::-1] if swapped else pair, -1).flatten(1)[:, :d]
+        if d % 2 and last == "cosine":
+            P[:, -1] = angles[:, -1].cos()
+        if d % 2 and last == "zero":
+            P[:, -1] = 0
+        return P
+
+    return answer
+
+
+def for_even_only(start: int, num_steps: int, d: int) -> Tensor:
+    P = torch.zeros(num_steps, d)
+    angles = torch.arange(start, start + num_steps)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
+    P[:, 0::2], P[:, 1::2] = angles.sin(), angles.cos()
+    return P
+
+
+def fails_on_even(start: int, num_steps: int, d: int) -> Tensor:
+    return torch.zeros(2, 3) @ torch.zeros(2, 3)
+
+
+def matrix(*, sign: float = 1.0, exponent: float = 1.0, both: bool = False) -> Callable[[int, int], Tensor]:
+    """The matrix of a step, right unless told otherwise."""
+
+    def answer(delta: int, d: int) -> Tensor:
+        M = torch.zeros(d, d, dtype=torch.float64)
+        for j in range(0, d, 2):
+            angle = delta * 10000 ** (-j * exponent / d)
+            M[j, j] = M[j + 1, j + 1] = math.cos(angle)
+            M[j, j + 1], M[j + 1, j] = sign * math.sin(angle), (1 if both else -sign) * math.sin(angle)
+        return M
+
+    return answer
+
+
+def in_blocks(delta: int, d: int) -> Tensor:
+    angles = delta * 10000 ** (-torch.arange(0, d, 2).double() / d)
+    cos, sin = angles.cos().diag(), angles.sin().diag()
+    return torch.cat([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)])
+
+
+def one_speed(delta: int, d: int) -> Tensor:
+    c, s = math.cos(delta), math.sin(delta)
+    return torch.block_diag(*[torch.tensor([[c, s], [-s, c]]).double()] * (d // 2))
+
+
+def least_squares(delta: int, d: int) -> Tensor:
+    table = rows()
+    P, moved = table(0, 400, d), table(delta, 400, d)
+    return torch.linalg.lstsq(P, moved).solution.T
+
+
+def decode(
+    *,
+    offset: Callable[[int], int] = lambda i: i,
+    keys: str = "placed",
+    query: str = "placed",
+    width: int | None = None,
+) -> Callable[[Any, Any, Tensor], Tensor]:
+    """One token after the other; right unless told otherwise."""
+
+    def answer(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+        seen, outputs = [], []
+        for i in range(X.shape[1]):
+            token = X[:, i : i + 1]
+            placed = encoding(token, offset=offset(i))
+            seen.append({"placed": encoding(token, offset=i), "as query": placed}.get(keys, token))
+            past = torch.cat(seen, dim=1)
+            if keys == "twice":
+                past = encoding(encoding(past))
+            if keys == "at the newest":
+                past = encoding(past, offset=i)
+            outputs.append(layer(placed if query == "placed" else token, past, past)[..., :width])
+        return torch.cat(outputs, dim=1)
+
+    return answer
+
+
+def decode_in_place(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    outputs = []
+    for i in range(X.shape[1]):
+        X[:, i : i + 1] = encoding(X[:, i : i + 1], offset=i)
+        outputs.append(layer(X[:, i : i + 1], X[:, : i + 1], X[:, : i + 1]))
+    return torch.cat(outputs, dim=1)
+
+
+def keys_from_the_whole(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    """Right: the kept tokens get their positions anew at each step."""
+    pasts = [encoding(X[:, : i + 1]) for i in range(X.shape[1])]
+    return torch.cat([layer(past[:, -1:], past, past) for past in pasts], dim=1)
+
+
+def rise(*, skip: int = 1, shift: int = 0, otherwise: Any = None, equal: bool = False) -> Callable[[Tensor], Any]:
+    def answer(P: Tensor) -> Any:
+        products = (P @ P[0]).tolist()
+        for k in range(skip, len(products)):
+            if products[k] > products[k - 1] or (equal and products[k] == products[k - 1]):
+                return k + shift
+        return otherwise
+
+    return answer
+
+
+class Table(nn.Module):
+    """A right answer; the wrong ones below differ in one thing each."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__()
+        self.max_len = max_len
+        self.P = nn.Parameter(torch.zeros(1, max_len, num_hiddens))
+
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        end = offset + X.shape[1]
+        if end > self.max_len:
+            raise ValueError("too long")
+        return self.P[:, offset:end]
+
+    def forward(self, X: Tensor, offset: int = 0) -> Any:
+        return X + self.rows(X, offset)
+
+
+class Embedding(Table):
+    """Right as well: a table of nn.Embedding."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        del self.P
+        self.embedding = nn.Embedding(max_len, num_hiddens)
+
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        if offset + X.shape[1] > self.max_len:
+            raise ValueError("too long")
+        return self.embedding(torch.arange(offset, offset + X.shape[1]))
+
+
+class NoParameter(Table):
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        del self.P
+        self.P = torch.randn(1, max_len, num_hiddens)
+
+
+class Detached(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X + self.rows(X, offset).detach()
+
+
+class Unused(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X + 0 * self.rows(X, offset)
+
+
+class MadeAnew(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X + self.rows(X, offset) + torch.randn(1, X.shape[1], X.shape[2])
+
+
+class InPlace(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        X += self.rows(X, offset)
+        return X
+
+
+class PerExample(Table):
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        self.P = nn.Parameter(torch.randn(2, max_len, num_hiddens))
+
+
+class Multiplied(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X * self.rows(X, offset)
+
+
+class OneForAll(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X + self.P[:, :1]
+
+
+class NoOffset(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X + self.rows(X, 0)
+
+
+class OneTooFar(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X + self.rows(X, offset + 1 if offset else 0)
+
+
+class WrapsAround(Table):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        return self.P[:, torch.arange(offset, offset + X.shape[1]) % self.max_len]
+
+
+class WrapsEarly(Table):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        return self.P[:, torch.arange(offset, offset + X.shape[1]).clamp(max=8 if offset else 99)]
+
+
+class Fails(Table):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        return self.P[:, offset : offset + X.shape[1]] + 0 * X[:1]
+
+
+class ReturnsTheRows(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return self.rows(X, offset)
+
+
+class ReturnsAPair(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Any:
+        return X, self.rows(X, offset)
+
+
+RIGHT: dict[str, list[Any]] = {
+    "predict-positions": [(100, 32, 1), torch.tensor([100.0, 32.0, 1.0])],
+    "odd-width": [rows(), lambda *sizes: rows()(*sizes).float()],
+    "step-matrix": [matrix(), lambda delta, d: matrix()(delta, d).float(), least_squares],
+    "debug-decoding": [decode(), keys_from_the_whole],
+    "measure-rise": [rise(), lambda P: None if rise()(P) is None else torch.tensor(rise()(P))],
+    "learnable-positions": [Table, Embedding, partial(Table)],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("predict-positions", (10000, 32, 1), "what is the largest 2j?"),
+    ("predict-positions", (628.3185, 32, 1), "divide by 2π"),
+    ("predict-positions", (10, 32, 1), "2j/d, not j/d"),
+    ("predict-positions", (1, 32, 1), "the shortest wave"),
+    ("predict-positions", (0.01, 32, 1), "that is the frequency"),
+    ("predict-positions", (7, 32, 1), "what is the largest 2j?"),
+    ("predict-positions", (100, 64, 1), "how many pairs"),
+    ("predict-positions", (100, 1, 1), "more than one pair"),
+    ("predict-positions", (100, math.sqrt(32), 1), "the squared length"),
+    ("predict-positions", (100, 8, 1), "d/2, not √d"),
+    ("predict-positions", (100, 5, 1), "put δ = 0"),
+    ("predict-positions", (100, 32, 0.05), "is there an i in it?"),
+    ("predict-positions", (100, 32), "look at the starter's form"),
+    ("odd-width", rows(swapped=True), "sine and cosine are exchanged"),
+    ("odd-width", rows(side_by_side=True), "pairs stand side by side"),
+    ("odd-width", rows(exponent=0.5), "what is 2j for the second pair?"),
+    ("odd-width", rows(use_start=False), "row 0 of the result is position start"),
+    ("odd-width", rows(first=1), "positions count from 0"),
+    ("odd-width", rows(width=1), "d itself, not d + 1"),
+    ("odd-width", rows(last="cosine"), "is a sine: 0 at position 0"),
+    ("odd-width", rows(last="zero"), "is a sine, too"),
+    ("odd-width", rows(dtype=torch.float32), "double precision"),
+    ("odd-width", for_even_only, "how many cosines?"),
+    ("odd-width", fails_on_even, "run it yourself"),
+    ("odd-width", rows(exponent=2), "compare your first row"),
+    ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d)[0], "the shape of each step"),
+    ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
+    ("step-matrix", in_blocks, "side by side"),
+    ("step-matrix", matrix(both=True), "one minus"),
+    ("step-matrix", matrix(exponent=0.5), "2j in its exponent"),
+    ("step-matrix", one_speed, "an angle of its own"),
+    ("step-matrix", lambda delta, d: torch.eye(d), "does not move anything"),
+    ("step-matrix", lambda delta, d: torch.ones(d, d), "write (5.4) for one pair"),
+    ("step-matrix", lambda delta, d: torch.eye(2), "for each of d/2 pairs"),
+    ("step-matrix", lambda delta, d: [[1]], "for each of d/2 pairs"),
+    ("debug-decoding", decode(offset=lambda i: 0, keys="plain"), "two things"),
+    ("debug-decoding", decode(keys="plain"), "the tokens that are kept have no position"),
+    ("debug-decoding", decode(offset=lambda i: 0), "every query stands at position 0"),
+    ("debug-decoding", decode(offset=lambda i: 0, keys="as query"), "every token stands at position 0"),
+    ("debug-decoding", decode(query="plain"), "the newest token has no position"),
+    ("debug-decoding", decode(query="plain", keys="plain"), "a bag of words again"),
+    ("debug-decoding", decode(offset=lambda i: i + 1, keys="as query"), "count from 0"),
+    ("debug-decoding", decode(keys="twice"), "their positions twice"),
+    ("debug-decoding", decode(keys="at the newest"), "stands at position 0, not at the newest"),
+    ("debug-decoding", decode(width=2), "one output for each token"),
+    ("debug-decoding", lambda layer, encoding, X: 2 * decode()(layer, encoding, X), "compare the first output"),
+    ("debug-decoding", decode_in_place, "changes the caller's tensor"),
+    ("measure-rise", rise(shift=-1), "not the one before"),
+    ("measure-rise", rise(shift=1), "row 1 of P is at distance 1"),
+    ("measure-rise", rise(otherwise=0), "return None then"),
+    ("measure-rise", rise(equal=True), "equal is not larger"),
+    ("measure-rise", rise(skip=2), "do not skip distance 1"),
+    ("measure-rise", lambda P: None, "it does rise"),
+    ("measure-rise", lambda P: 40, "print the products"),
+    ("measure-rise", lambda P: "5th", "return a float"),
+    ("learnable-positions", Table(6, 10), "without parentheses"),
+    ("learnable-positions", lambda d, n: torch.zeros(1, n, d), "(nn.Module)"),
+    ("learnable-positions", 5, "the function itself"),
+    ("learnable-positions", NoParameter, "an nn.Parameter is"),
+    ("learnable-positions", Detached, "something cuts the gradient"),
+    ("learnable-positions", Unused, "something cuts the gradient"),
+    ("learnable-positions", MadeAnew, "make it in __init__"),
+    ("learnable-positions", InPlace, "changes the caller's tensor"),
+    ("learnable-positions", PerExample, "stand for the batch?"),
+    ("learnable-positions", Multiplied, "does it multiply X?"),
+    ("learnable-positions", OneForAll, "not one for all"),
+    ("learnable-positions", NoOffset, "offset is not used"),
+    ("learnable-positions", OneTooFar, "stands at position offset"),
+    ("learnable-positions", WrapsAround, "compare it with max_len"),
+    ("learnable-positions", WrapsEarly, "look at the last positions"),
+    ("learnable-positions", Fails, "raise ValueError yourself"),
+    ("learnable-positions", ReturnsTheRows, "return X plus the encodings"),
+    ("learnable-positions", ReturnsAPair, "return X plus the encodings"),
+]
