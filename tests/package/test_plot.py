@@ -281,3 +281,25 @@ def test_a_notebook_stores_svg_without_a_date_and_png() -> None:
 def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("size", [(9, 9), (60, 32)])
+def test_a_heatmap_of_many_cells_is_small_and_shows_the_same(size: tuple[int, int]) -> None:
+    """Each cell has the colour of its number, cells that are not finite are empty, and the file stays small."""
+    matrix = d2l.PositionalEncoding(size[1], 0.0, size[0]).P[0].clone()
+    matrix[3, 4] = math.nan
+    d2l.show_heatmaps(matrix[None, None], "x", "y", cmap="Blues", figsize=(3.5, 4))
+    panel = plt.gcf().axes[0]
+    levels = 256 if size == (9, 9) else 24
+    low, high = np.nanmin(matrix), np.nanmax(matrix)
+    expected = mpl.colormaps["Blues"].resampled(levels)((matrix.numpy() - low) / (high - low))
+    shown = np.zeros((*size, 4))
+    for patch in panel.patches:
+        for rectangle in patch.get_path().to_polygons():
+            column, top, bottom = int(rectangle[0][0]), int(rectangle[0][1]), int(rectangle[2][1])
+            assert not shown[top:bottom, column].any(), "drawn twice"
+            shown[top:bottom, column] = patch.get_facecolor()
+    assert not shown[3, 4].any()
+    shown[3, 4] = expected[3, 4]
+    assert np.abs(shown - expected).max() < 2 / levels
+    assert len(svg()) < 120_000
