@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -16,20 +17,23 @@ from d2lmini.relative_positions import position_angles
 
 @checker("predict-positions")
 def check_predict_positions(answer: Any) -> str:
-    """Longest wavelength over 2π for d = 4, squared length of p_7 for d = 64, ratio of the lengths of two steps."""
-    longest, length, ratio = numbers(answer, 3)
+    """Longest wavelength over 2π for d = 4, squared length of p_7 for d = 64, squared length of two steps for d = 2."""
+    longest, length, distance = numbers(answer, 3)
+    if abs(longest - 628.3) < 0.5:
+        raise WrongAnswer("(a) is another number", "divide by 2π", got=longest)
     expect_number(
         "(a)",
         longest,
         100,
         mistakes={
             10000: "what is the largest 2j? There are two pairs, j = 0 and j = 1",
-            628.32: "divide by 2π",
+            1000: "2j is even: j = 0 and j = 1",
             10: "the exponent is 2j/d, not j/d",
             1: "that is the shortest wave: pair 0",
             0.01: "that is the frequency, and the wavelength is 2π over it",
         },
         hint="the wavelength of pair j is 2π · 10000^(2j/d): what is the largest 2j?",
+        tolerance=0.005,
     )
     expect_number(
         "(b)",
@@ -43,9 +47,23 @@ def check_predict_positions(answer: Any) -> str:
         },
         hint="put δ = 0 into (5.3)",
     )
-    hint = "write the squared length of a step with (5.3): is there an i in it?"
-    expect_number("(c)", ratio, 1, mistakes={}, hint=hint, tolerance=1e-3)
-    return "100, 32 and 1: all three are right"
+    expect_number(
+        "(c)",
+        distance,
+        2 - 2 * math.cos(2),
+        mistakes={
+            math.sqrt(2 - 2 * math.cos(2)): "the squared distance was asked for",
+            1 - math.cos(2): "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts",
+            2 - math.cos(2): "|a - b|² = |a|² + |b|² - 2 aᵀb: where is the 2?",
+            2 - 2 * math.cos(1): "from 100 to 102 there are two steps",
+            math.cos(2): "that is the dot product",
+            4: "distances are not counted in steps: p_100 and p_102 are points on a circle of radius 1",
+            2: "the dot product of the two is not 0",
+        },
+        hint="|a - b|² = |a|² + |b|² - 2 aᵀb, and (5.3) knows all three: for d = 2 there is one pair",
+        tolerance=0.01,
+    )
+    return "100, 32 and 2.83: all three are right"
 
 
 def _table(start: int, num_steps: int, d: int) -> Tensor:
@@ -62,10 +80,12 @@ def check_odd_width(rows: Any) -> str:
         try:
             got = rows(start, num_steps, d)
         except (RuntimeError, IndexError, ValueError) as error:
-            if d % 2 == 0:
+            if d % 2 == 0 and start == 0:
                 raise
-            hint = f"for d = {d} there are {(d + 1) // 2} sines: how many cosines?"
-            raise WrongAnswer("it works for an odd d", hint, given=given, got=f"{type(error).__name__}") from error
+            claim, hint = "it works for every start", "torch.arange ends before its second number: where does it end?"
+            if d % 2:
+                claim, hint = "it works for an odd d", f"for d = {d} there are {(d + 1) // 2} sines: how many cosines?"
+            raise WrongAnswer(claim, hint, given=given, got=f"{type(error).__name__}") from error
         claim = "row by row it is (5.2)"
         expect_close(
             got,
@@ -118,8 +138,9 @@ def check_step_matrix(make: Any) -> str:
         if not isinstance(M, Tensor) or M.shape != (d, d):
             found = f"shape {tuple(M.shape)}" if isinstance(M, Tensor) else type(M).__name__
             hint = "one block of two rows and two columns for each of d/2 pairs"
+            hint = hint if isinstance(M, Tensor) else "return a torch tensor"
             raise WrongAnswer("M is a tensor of shape (d, d)", hint, given=f"delta = {delta}, d = {d}", got=found)
-        for i in (3, 20):
+        for i in (0, 3, 150, 450):
             wrong = _wrong_steps(i, delta, d)
             expect_close(
                 M.double() @ _table(i, 1, d)[0],
@@ -142,10 +163,12 @@ def _wrong_steps(i: int, delta: int, d: int) -> dict[str, Tensor]:
     symmetric = torch.stack([cos * p[0::2] + sin * p[1::2], sin * p[0::2] + cos * p[1::2]], -1).flatten()
     slow = torch.stack([halves.cos() * p[0::2] + halves.sin() * p[1::2],
                         halves.cos() * p[1::2] - halves.sin() * p[0::2]], -1).flatten()  # fmt: skip
+    back = "this goes back instead of forward: try i = 0, delta = 1. Where does the minus stand?"
+    if delta < 0:
+        back = "a negative delta goes back: has its sign been lost?"
     return {
-        "this goes back instead of forward: try i = 0, delta = 1. Where does the minus stand?": _table(i - delta, 1, d)[
-            0
-        ],
+        back: _table(i - delta, 1, d)[0],
+        "does your matrix change with delta?": _table(i + 1, 1, d)[0],
         "the two numbers of a pair stand side by side: columns 0 and 1": block @ p,
         "a rotation has one minus": symmetric,
         "ω_j has 2j in its exponent": slow,
@@ -181,9 +204,7 @@ def check_debug_decoding(decode: Any) -> str:
     twice = torch.cat([pooling(placed[:, i : i + 1], *[encoding(placed[:, : i + 1])] * 2) for i in range(3)], 1)
     moved = torch.cat([pooling(placed[:, i : i + 1], *[encoding(X[:, : i + 1], i)] * 2) for i in range(3)], 1)
     mistakes = {
-        "two things: every query stands at position 0, and the tokens that are kept have no position": outputs(
-            at_zero, X
-        ),
+        "two things: where does the newest token stand, and where do those stand that are kept?": outputs(at_zero, X),
         "the tokens that are kept have no position: what do the keys of the whole sequence look like?": outputs(
             placed, X
         ),
@@ -203,7 +224,7 @@ def check_debug_decoding(decode: Any) -> str:
         outputs(placed, placed),
         claim="one by one gives the same as all at once",
         given="a random sequence of 3 tokens",
-        hint="compare the first output, then the second: with which queries and keys was it made?",
+        hint="compare the first output, then the second: with which queries, keys and values was it made?",
         mistakes=mistakes,
     )
     if not torch.equal(given, X):
@@ -225,26 +246,32 @@ def check_measure_rise(measure: Any) -> str:
         (f"P = {falling.tolist()}", falling, None),
         (f"P = {rising.tolist()}", rising, 1),
     )
+    found = []
     for given, P, expected in probes:
-        got = measure(P.clone())
-        if got is None and expected is None:
+        try:
+            got = measure(P.clone())
+        except (IndexError, StopIteration, ValueError) as error:
+            if expected is not None:
+                raise
+            hint = "it never rises: return None then"
+            raise WrongAnswer("it finds no rise", hint, given=given, got=type(error).__name__) from error
+        found.append(got if got is None else one_number(got))
+    shifts = {got - expected for got, (_, _, expected) in zip(found, probes, strict=True) if got and expected}
+    for got, (given, _, expected) in zip(found, probes, strict=True):
+        if got == expected:
             continue
-        if got is None or expected is None:
-            hint = "it does rise: compare each product with the one before" if got is None else "equal is not larger"
-            if expected is None and got is not None and one_number(got) != 3:
-                hint = "it never rises: return None then"
-            raise WrongAnswer("it finds the first rise", hint, given=given, expected=str(expected), got=str(got))
-        number = one_number(got)
-        if number == expected:
-            continue
-        hint = "print the products p_0ᵀp_0, p_0ᵀp_1, ... and look where they grow for the first time"
-        if number == expected - 1:
+        hint = "print the products of row 0 with itself, row 1, row 2, ...: where do they grow for the first time?"
+        if got is None:
+            hint = "it does rise: compare each product with the one before"
+        elif expected is None:
+            hint = "equal is not larger" if got == 3 else "it never rises: return None then"
+        elif shifts == {-1}:
             hint = "the distance at which it is larger, not the one before"
-        elif number == expected + 1:
+        elif shifts == {1}:
             hint = "row 1 of P is at distance 1"
-        elif given.startswith("P = ") and number > expected:
-            hint = "compare with the distance before, and do not skip distance 1; signs matter"
-        raise WrongAnswer("it finds the first rise", hint, given=given, expected=expected, got=number)
+        elif given.startswith("P = "):
+            hint = "each product with row 0 as it is, signs and lengths included, from distance 1 on"
+        raise WrongAnswer("it finds the first rise", hint, given=given, expected=str(expected), got=str(got))
     return "right for sinusoids and for three other tables"
 
 
@@ -258,6 +285,7 @@ def check_learnable_positions(answer: Any) -> str:
     layer, X = answer(6, 10), torch.randn(2, 4, 6)
     if not isinstance(layer, nn.Module):
         raise WrongAnswer("the answer is a class made from nn.Module", "class LearnedPositions(nn.Module): ...")
+    layer.eval()  # without dropout
     with torch.no_grad():
         for parameter in layer.parameters():  # vectors that are 0 at first are allowed
             parameter.add_(0.1 * torch.randn(parameter.shape))
@@ -306,7 +334,9 @@ def _expect_offset(layer: nn.Module, X: Tensor) -> None:
     shifted = layer(X[:, 1:], offset=1)
     if not torch.allclose(shifted, layer(X)[:, 1:], atol=1e-5):
         unmoved = torch.allclose(shifted, layer(X[:, 1:]), atol=1e-5)
-        hint = "the first token of X stands at position offset"
+        hint = (
+            "the first token of X stands at position offset. Does position 1 get the same vector in a shorter sequence?"
+        )
         raise WrongAnswer("token i stands at offset + i", "offset is not used" if unmoved else hint, given="offset = 1")
     full = torch.zeros(1, 10, 6)
     if not torch.allclose(layer(full)[:, 6:], layer(full[:, 6:], offset=6), atol=1e-5):
@@ -317,7 +347,7 @@ def _expect_offset(layer: nn.Module, X: Tensor) -> None:
             layer(torch.zeros(1, length, 6), offset=offset)
         except ValueError:
             continue
-        except (RuntimeError, IndexError) as error:
+        except Exception as error:
             hint = "compare the last position with max_len and raise ValueError yourself, with a clear message"
             got = type(error).__name__
             raise WrongAnswer("a position beyond max_len is a ValueError", hint, given=given, got=got) from error

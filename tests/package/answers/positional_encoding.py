@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 def rows(
@@ -52,6 +53,11 @@ def fails_on_even(start: int, num_steps: int, d: int) -> Tensor:
     return torch.zeros(2, 3) @ torch.zeros(2, 3)
 
 
+def ends_too_early(start: int, num_steps: int, d: int) -> Tensor:
+    torch.arange(start, num_steps)
+    return rows()(start, num_steps, d)
+
+
 def matrix(*, sign: float = 1.0, exponent: float = 1.0, both: bool = False) -> Callable[[int, int], Tensor]:
     """The matrix of a step, right unless told otherwise."""
 
@@ -79,7 +85,7 @@ def one_speed(delta: int, d: int) -> Tensor:
 
 def least_squares(delta: int, d: int) -> Tensor:
     table = rows()
-    P, moved = table(0, 400, d), table(delta, 400, d)
+    P, moved = table(0, d, d), table(delta, d, d)
     return torch.linalg.lstsq(P, moved).solution.T
 
 
@@ -166,6 +172,29 @@ class Embedding(Table):
         return self.embedding(torch.arange(offset, offset + X.shape[1]))
 
 
+class WithDropout(Table):
+    """Right as well: like the package's own."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return self.dropout(super().forward(X, offset))
+
+
+class Asserts(Table):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        assert offset + X.shape[1] <= self.max_len
+        return super().rows(X, offset)
+
+
+class Fractions(Table):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        steps = torch.arange(offset, offset + X.shape[1]) / X.shape[1]
+        return self.P[:, :1] * steps[:, None]
+
+
 class NoParameter(Table):
     def __init__(self, num_hiddens: int, max_len: int) -> None:
         super().__init__(num_hiddens, max_len)
@@ -246,27 +275,37 @@ class ReturnsAPair(Table):
 
 
 RIGHT: dict[str, list[Any]] = {
-    "predict-positions": [(100, 32, 1), torch.tensor([100.0, 32.0, 1.0])],
+    "predict-positions": [(100, 32, 2.832), torch.tensor([100.0, 32.0, 2.83])],
     "odd-width": [rows(), lambda *sizes: rows()(*sizes).float()],
-    "step-matrix": [matrix(), lambda delta, d: matrix()(delta, d).float(), least_squares],
+    "step-matrix": [matrix(), lambda delta, d: matrix()(delta, d).float()],
     "debug-decoding": [decode(), keys_from_the_whole],
     "measure-rise": [rise(), lambda P: None if rise()(P) is None else torch.tensor(rise()(P))],
-    "learnable-positions": [Table, Embedding, partial(Table)],
+    "learnable-positions": [Table, Embedding, WithDropout, partial(Table)],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("predict-positions", (10000, 32, 1), "what is the largest 2j?"),
-    ("predict-positions", (628.3185, 32, 1), "divide by 2π"),
-    ("predict-positions", (10, 32, 1), "2j/d, not j/d"),
-    ("predict-positions", (1, 32, 1), "the shortest wave"),
-    ("predict-positions", (0.01, 32, 1), "that is the frequency"),
-    ("predict-positions", (7, 32, 1), "what is the largest 2j?"),
-    ("predict-positions", (100, 64, 1), "how many pairs"),
-    ("predict-positions", (100, 1, 1), "more than one pair"),
-    ("predict-positions", (100, math.sqrt(32), 1), "the squared length"),
-    ("predict-positions", (100, 8, 1), "d/2, not √d"),
-    ("predict-positions", (100, 5, 1), "put δ = 0"),
-    ("predict-positions", (100, 32, 0.05), "is there an i in it?"),
+    ("predict-positions", (10000, 32, 2.83), "what is the largest 2j?"),
+    ("predict-positions", (628.3185, 32, 2.83), "divide by 2π"),
+    ("predict-positions", (10, 32, 2.83), "2j/d, not j/d"),
+    ("predict-positions", (1, 32, 2.83), "the shortest wave"),
+    ("predict-positions", (0.01, 32, 2.83), "that is the frequency"),
+    ("predict-positions", (7, 32, 2.83), "what is the largest 2j?"),
+    ("predict-positions", (100, 64, 2.83), "how many pairs"),
+    ("predict-positions", (100, 1, 2.83), "more than one pair"),
+    ("predict-positions", (100, math.sqrt(32), 2.83), "the squared length"),
+    ("predict-positions", (100, 8, 2.83), "d/2, not √d"),
+    ("predict-positions", (100, 5, 2.83), "put δ = 0"),
+    ("predict-positions", (628, 32, 2.83), "divide by 2π"),
+    ("predict-positions", (1000, 32, 2.83), "2j is even"),
+    ("predict-positions", (0, 32, 2.83), "what is the largest 2j?"),
+    ("predict-positions", (100, 32, 1.683), "the squared distance"),
+    ("predict-positions", (100, 32, 1 - math.cos(2)), "each of the three parts"),
+    ("predict-positions", (100, 32, 2 - math.cos(2)), "where is the 2?"),
+    ("predict-positions", (100, 32, 2 - 2 * math.cos(1)), "two steps"),
+    ("predict-positions", (100, 32, math.cos(2)), "the dot product"),
+    ("predict-positions", (100, 32, 4), "a circle of radius 1"),
+    ("predict-positions", (100, 32, 2), "is not 0"),
+    ("predict-positions", (100, 32, 0.05), "there is one pair"),
     ("predict-positions", (100, 32), "look at the starter's form"),
     ("odd-width", rows(swapped=True), "sine and cosine are exchanged"),
     ("odd-width", rows(side_by_side=True), "pairs stand side by side"),
@@ -279,6 +318,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", rows(dtype=torch.float32), "double precision"),
     ("odd-width", for_even_only, "how many cosines?"),
     ("odd-width", fails_on_even, "run it yourself"),
+    ("odd-width", ends_too_early, "where does it end?"),
     ("odd-width", rows(exponent=2), "compare your first row"),
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d)[0], "the shape of each step"),
     ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
@@ -289,8 +329,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("step-matrix", lambda delta, d: torch.eye(d), "does not move anything"),
     ("step-matrix", lambda delta, d: torch.ones(d, d), "write (5.4) for one pair"),
     ("step-matrix", lambda delta, d: torch.eye(2), "for each of d/2 pairs"),
-    ("step-matrix", lambda delta, d: [[1]], "for each of d/2 pairs"),
-    ("debug-decoding", decode(offset=lambda i: 0, keys="plain"), "two things"),
+    ("step-matrix", lambda delta, d: matrix()(delta, d).numpy(), "return a torch tensor"),
+    ("step-matrix", lambda delta, d: matrix()(abs(delta), d), "has its sign been lost?"),
+    ("step-matrix", lambda delta, d: matrix()(1, d), "does your matrix change with delta?"),
+    ("step-matrix", least_squares, "write (5.4) for one pair"),
+    ("debug-decoding", decode(offset=lambda i: 0, keys="plain"), "two things: where does the newest"),
     ("debug-decoding", decode(keys="plain"), "the tokens that are kept have no position"),
     ("debug-decoding", decode(offset=lambda i: 0), "every query stands at position 0"),
     ("debug-decoding", decode(offset=lambda i: 0, keys="as query"), "every token stands at position 0"),
@@ -306,9 +349,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-rise", rise(shift=1), "row 1 of P is at distance 1"),
     ("measure-rise", rise(otherwise=0), "return None then"),
     ("measure-rise", rise(equal=True), "equal is not larger"),
-    ("measure-rise", rise(skip=2), "do not skip distance 1"),
+    ("measure-rise", rise(skip=2), "from distance 1 on"),
     ("measure-rise", lambda P: None, "it does rise"),
     ("measure-rise", lambda P: 40, "print the products"),
+    ("measure-rise", lambda P: rise()(P) or next(iter(())), "return None then"),
+    ("measure-rise", lambda P: rise()(P @ P.T @ P), "print the products"),
+    ("measure-rise", lambda P: rise()(F.normalize(P)), "signs and lengths included"),
+    ("measure-rise", lambda P: next(iter(())), "run it yourself"),
     ("measure-rise", lambda P: "5th", "return a float"),
     ("learnable-positions", Table(6, 10), "without parentheses"),
     ("learnable-positions", lambda d, n: torch.zeros(1, n, d), "(nn.Module)"),
@@ -326,6 +373,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("learnable-positions", WrapsAround, "compare it with max_len"),
     ("learnable-positions", WrapsEarly, "look at the last positions"),
     ("learnable-positions", Fails, "raise ValueError yourself"),
+    ("learnable-positions", Asserts, "raise ValueError yourself"),
+    ("learnable-positions", Fractions, "in a shorter sequence?"),
     ("learnable-positions", ReturnsTheRows, "return X plus the encodings"),
     ("learnable-positions", ReturnsAPair, "return X plus the encodings"),
 ]
