@@ -12,8 +12,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.inputs import check_bias, check_inputs, check_layer, check_sequences, check_size, hide_unseen
-from d2lmini.masks import combined_mask, sees_nothing
+from d2lmini.inputs import (
+    at_least_float32,
+    check_bias,
+    check_inputs,
+    check_layer,
+    check_sequences,
+    check_size,
+    hide_unseen,
+    without_autocast,
+)
+from d2lmini.masks import combined_mask, finite_bias, sees_nothing
 
 __all__ = ["AdditiveAttention", "DotProductAttention", "SelfAttention", "masked_softmax"]
 
@@ -81,7 +90,8 @@ class DotProductAttention(nn.Module):
             values: ``(batch, keys, value_size)``.
             valid_lens: ``(batch,)`` or ``(batch, queries)``, see :func:`~d2lmini.masks.valid_lens_mask`.
             mask: boolean, ``True`` = may attend, broadcasting to ``(batch, queries, keys)``.
-            bias: finite numbers that are added to the scaled scores, broadcasting to ``(batch, queries, keys)``.
+            bias: numbers that are added to the scaled scores, broadcasting to ``(batch, queries, keys)``; minus
+                infinity means that the query may not attend.
             need_weights: also return the weights. Without them PyTorch's fused kernel is used.
 
         Returns:
@@ -100,38 +110,39 @@ class DotProductAttention(nn.Module):
         shape = (*queries.shape[:2], keys.shape[1])
         allowed = combined_mask(shape, valid_lens, mask, queries.device)
         if bias is not None:
-            check_bias(bias, shape)
+            check_bias(bias, shape, queries.device)
+            wide = torch.promote_types(queries.dtype, torch.float32)
+            bias, allowed = finite_bias(bias, shape, allowed, wide)
         queries, keys, values = hide_unseen(queries, keys, values, allowed)
         if need_weights:
             # In float32 at least, as in the fused kernels: a float16 score overflows beyond 65504.
-            wide = torch.promote_types(queries.dtype, torch.float32)
-            with torch.autocast(queries.device.type, enabled=False):
-                scores = queries.to(wide) @ keys.to(wide).transpose(1, 2) / math.sqrt(queries.shape[-1])
-            if bias is not None:
-                scores = scores + bias.to(wide)
+            with without_autocast(queries.device):
+                scores = at_least_float32(queries) @ at_least_float32(keys).transpose(1, 2)
+            scores = scores / math.sqrt(queries.shape[-1])
+            scores = scores if bias is None else scores + bias
             weights = masked_softmax(scores, mask=allowed).to(queries.dtype)
             return self.dropout(weights) @ values, weights
         if allowed is None:
-            return self._fused(queries, keys, values, None, bias)
+            return self._fused(queries, keys, values, None)
         # What the kernels return for a query without keys differs between devices and versions:
         # such a query is shown everything here, and its output is then set to 0.
         nothing = sees_nothing(allowed)
-        return self._fused(queries, keys, values, allowed | nothing, bias).masked_fill(nothing, 0.0)
+        seen = allowed | nothing
+        if bias is None:
+            return self._fused(queries, keys, values, seen).masked_fill(nothing, 0.0)
+        # In the dtype of the bias throughout: kernels differ in what they do with a mask of another one.
+        with without_autocast(queries.device):
+            Q, K, V = (part.to(bias.dtype) for part in (queries, keys, values))
+            output = self._fused(Q, K, V, bias.masked_fill(~seen, -math.inf)).to(values.dtype)
+        return output.masked_fill(nothing, 0.0)
 
-    def _fused(
-        self, queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None, bias: Tensor | None
-    ) -> Tensor:
-        added = allowed
-        if bias is not None:  # as one mask of numbers that are added, in the dtype that the kernels compute with
-            added = bias.to(torch.promote_types(queries.dtype, torch.float32))
-            added = added if allowed is None else torch.where(allowed, added, -math.inf)
-            added = added.expand(*queries.shape[:2], keys.shape[1])
+    def _fused(self, queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor | None) -> Tensor:
         # The kernels want a dimension for heads; 3-D input would silently take the slow path.
         return F.scaled_dot_product_attention(
             queries[:, None],
             keys[:, None],
             values[:, None],
-            attn_mask=None if added is None else added[:, None],
+            attn_mask=None if attn_mask is None else attn_mask[:, None],
             dropout_p=self.dropout.p if self.training else 0.0,
         )[:, 0]
 
@@ -176,7 +187,8 @@ class AdditiveAttention(nn.Module):
             values: ``(batch, keys, value_size)``.
             valid_lens: ``(batch,)`` or ``(batch, queries)``, see :func:`~d2lmini.masks.valid_lens_mask`.
             mask: boolean, ``True`` = may attend, broadcasting to ``(batch, queries, keys)``.
-            bias: finite numbers that are added to the scores, broadcasting to ``(batch, queries, keys)``.
+            bias: numbers that are added to the scores, broadcasting to ``(batch, queries, keys)``; minus infinity
+                means that the query may not attend.
             need_weights: also return the weights.
 
         Returns:
@@ -192,14 +204,14 @@ class AdditiveAttention(nn.Module):
         shape = (*queries.shape[:2], keys.shape[1])
         allowed = combined_mask(shape, valid_lens, mask, queries.device)
         if bias is not None:
-            check_bias(bias, shape)
+            check_bias(bias, shape, queries.device)
+            wide = torch.promote_types(queries.dtype, torch.float32)
+            bias, allowed = finite_bias(bias, shape, allowed, wide)
         queries, keys, values = hide_unseen(queries, keys, values, allowed)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
         scores = self.w_v(features).squeeze(-1)
-        if bias is not None:
-            scores = scores + bias.to(scores.dtype)
-        weights = masked_softmax(scores, mask=allowed)
+        weights = masked_softmax(scores if bias is None else scores + bias, mask=allowed).to(scores.dtype)
         output = self.dropout(weights) @ values
         return (output, weights) if need_weights else output
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -26,6 +29,16 @@ def check_choice(name: str, choice: str, allowed: tuple[str, ...]) -> None:
     """
     if choice not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {choice!r}")
+
+
+def check_offset(offset: int) -> None:
+    """Check that the position of a first token is one that float64 can count on from.
+
+    Raises:
+        ValueError: if it is no integer in ``0..2**52``.
+    """
+    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 2**52:
+        raise ValueError(f"offset must be an integer of at least 0 (and at most 2**52), got {offset!r}")
 
 
 def check_sequences(**sequences: Tensor) -> None:
@@ -77,18 +90,32 @@ def check_layer(name: str, inputs: Tensor, layer: torch.nn.Linear) -> None:
         raise ValueError(f"{name} must have the dtype of the weights, {layer.weight.dtype}, got {inputs.dtype}")
 
 
-def check_bias(bias: Tensor, shape: tuple[int, ...]) -> None:
+def check_bias(bias: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
     """Check that a bias of the scores broadcasts to ``shape``, ``(..., queries, keys)``.
 
     Raises:
-        ValueError: if not, or it holds no floating-point numbers.
+        ValueError: if not, or it holds no floating-point numbers, or lies on another device.
     """
     if not isinstance(bias, Tensor) or not bias.is_floating_point():
         found = bias.dtype if isinstance(bias, Tensor) else type(bias).__name__
         raise ValueError(f"bias must be a tensor of floating-point numbers, got {found}")
+    if bias.device != device:
+        raise ValueError(f"bias must be on the device of the queries, {device}, got {bias.device}")
     pairs = zip(bias.shape[::-1], shape[::-1], strict=False)
     if bias.dim() > len(shape) or any(size not in (1, whole) for size, whole in pairs):
         raise ValueError(f"bias must broadcast to {tuple(shape)}, got {tuple(bias.shape)}")
+
+
+def at_least_float32(numbers: Tensor) -> Tensor:
+    """Half precision as float32, anything else as it is: as the fused kernels compute inside."""
+    return numbers.to(torch.promote_types(numbers.dtype, torch.float32))
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
+    """Compute in the dtypes that are given, also under autocast."""
+    if torch.amp.is_autocast_available(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()
 
 
 def hide_unseen(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

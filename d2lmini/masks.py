@@ -13,7 +13,7 @@ from torch import Tensor
 
 __all__ = ["causal_mask", "from_mha_mask", "to_mha_mask", "valid_lens_mask"]
 
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)  # those that can be compared
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)  # those that can be compared
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -33,7 +33,7 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
         ValueError: if ``valid_lens`` is not a tensor of integers, has another number of dimensions, or holds a
             length outside ``0..num_keys``.
     """
-    if not isinstance(valid_lens, Tensor) or valid_lens.dtype not in _INTEGERS:
+    if not isinstance(valid_lens, Tensor) or valid_lens.dtype not in INTEGERS:
         found = valid_lens.dtype if isinstance(valid_lens, Tensor) else type(valid_lens).__name__
         raise ValueError(f"valid_lens must be a tensor of integers, got {found}")
     if valid_lens.dim() not in (1, 2):
@@ -137,6 +137,18 @@ def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
 def sees_nothing(allowed: Tensor) -> Tensor:
     """``True`` where a query may attend to nothing; ``allowed`` with its last dimension reduced to 1."""
     return ~allowed.any(dim=-1, keepdim=True)
+
+
+def finite_bias(
+    bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """A bias of the scores in ``dtype`` with 0 where it may not attend, and the mask that says where.
+
+    Minus infinity means *may not attend*, as in the float masks of PyTorch. Both results have ``shape``.
+    """
+    bias = bias.to(dtype).expand(shape)
+    allowed = ~bias.isneginf() if allowed is None else allowed & ~bias.isneginf()
+    return bias.masked_fill(~allowed, 0.0), allowed
 
 
 def combined_mask(

@@ -33,8 +33,8 @@ class MultiHeadAttention(nn.Module):
         positions: what turns queries and keys, or adds to the scores, see :mod:`d2lmini.relative_positions`.
 
     Raises:
-        ValueError: if a size or ``num_heads`` is no integer of at least 1, or ``num_hiddens`` is not divisible by
-            ``num_heads``.
+        ValueError: if a size or ``num_heads`` is no integer of at least 1, ``num_hiddens`` is not divisible by
+            ``num_heads``, or ``positions`` is something else.
     """
 
     def __init__(
@@ -53,6 +53,11 @@ class MultiHeadAttention(nn.Module):
         for name, size in (("key_size", key_size), ("query_size", query_size), ("value_size", value_size)):
             check_size(name, size)
         _check_heads(num_hiddens, num_heads)
+        if positions is not None and not isinstance(positions, RelativePositions):
+            raise ValueError(
+                f"positions must be a RelativePositions or None, got {positions!r}; make_positions returns a pair, "
+                "and the second of it belongs here"
+            )
         self.num_heads = num_heads
         self.attention = DotProductAttention(dropout)
         self.positions = positions
@@ -126,11 +131,18 @@ class MultiHeadAttention(nn.Module):
         """Queries and keys of the split batch with their positions, and the bias of the scores if there is one."""
         if self.positions is None:
             return Q, K, {}
-        queries, keys, bias = self.positions(Q.unflatten(0, shape[:2]), K.unflatten(0, shape[:2]))
-        Q, K = queries.flatten(0, 1), keys.flatten(0, 1)
+        queries, keys = (part.unflatten(0, shape[:2]) for part in (Q, K))
+        returned = self.positions(queries, keys)
+        if not isinstance(returned, tuple) or len(returned) != 3:
+            raise ValueError(f"positions must return queries, keys and a bias or None, got {type(returned).__name__}")
+        for name, given, got in (("queries", queries, returned[0]), ("keys", keys, returned[1])):
+            if not isinstance(got, Tensor) or (got.shape, got.dtype) != (given.shape, given.dtype):
+                found = f"{got.dtype} {tuple(got.shape)}" if isinstance(got, Tensor) else type(got).__name__
+                raise ValueError(f"positions must return {name} of {given.dtype} {tuple(given.shape)}, got {found}")
+        Q, K, bias = returned[0].flatten(0, 1), returned[1].flatten(0, 1), returned[2]
         if bias is None:
             return Q, K, {}
-        check_bias(bias, shape)
+        check_bias(bias, shape, Q.device)
         bias = bias.reshape((1,) * (len(shape) - bias.dim()) + bias.shape)
         return Q, K, {"bias": _for_each_head(bias, shape)}
 
@@ -182,7 +194,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
 
 
 def _for_each_head(allowed: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A mask that broadcasts to ``shape``, (batch, num_heads, ...), for the split batch; copied only if it must be."""
+    """A mask or bias that broadcasts to ``shape``, (batch, num_heads, ...), for the split batch; copied if need be."""
     if allowed.shape[0] == allowed.shape[1] == 1:
         return allowed[0]
     return allowed.expand(*shape[:2], -1, -1).flatten(0, 1)

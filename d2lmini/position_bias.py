@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import cache, partial
+from bisect import bisect_left
 
 import torch
 from torch import Tensor, nn
 
-from d2lmini.inputs import check_size
+from d2lmini.inputs import at_least_float32, check_size, without_autocast
+from d2lmini.masks import INTEGERS
 from d2lmini.relative_positions import RelativePositions, check_positions, relative_offsets
 
 __all__ = ["ALiBi", "RelativePositionBias", "RelativePositionKeys", "T5PositionBias", "alibi_slopes", "t5_buckets"]
@@ -30,18 +31,23 @@ def alibi_slopes(num_heads: int) -> Tensor:
     Raises:
         ValueError: if ``num_heads`` is no integer of at least 1.
     """
+    return torch.tensor(_slopes(num_heads), dtype=torch.get_default_dtype())
+
+
+def _slopes(num_heads: int) -> list[float]:
     check_size("num_heads", num_heads)
     power = 1 << (num_heads.bit_length() - 1)  # the largest power of two that is not above num_heads
     slopes = [2.0 ** (-8 * h / power) for h in range(1, power + 1)]
     slopes += [2.0 ** (-4 * h / power) for h in range(1, 2 * power, 2)]
-    return torch.tensor(slopes[:num_heads], dtype=torch.get_default_dtype())
+    return slopes[:num_heads]
 
 
 class ALiBi(RelativePositions):
     r"""Attention with linear biases (`Press et al., 2021 <https://arxiv.org/abs/2108.12409>`_).
 
     Head :math:`h` adds :math:`-m_h |i - j|` to the score of query :math:`i` and key :math:`j`, with the slopes of
-    :func:`alibi_slopes`. There is nothing to learn.
+    :func:`alibi_slopes`. There is nothing to learn. In the paper attention is causal; the absolute value extends it
+    to both sides.
 
     Args:
         num_heads: number of heads of the layer.
@@ -50,17 +56,23 @@ class ALiBi(RelativePositions):
         ValueError: if ``num_heads`` is no integer of at least 1.
     """
 
-    slopes: Tensor
-
     def __init__(self, num_heads: int) -> None:
         super().__init__()
-        self.register_buffer("slopes", alibi_slopes(num_heads), persistent=False)
+        check_size("num_heads", num_heads)
+        self.num_heads = num_heads
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, ``(num_heads, queries, keys)``. See :class:`RelativePositions`."""
-        check_positions(queries, keys, len(self.slopes))
+        check_positions(queries, keys, self.num_heads)
         offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        return queries, keys, -self.slopes[:, None, None] * offsets.abs()
+        # Made anew, so that a model in half precision has exact distances.
+        dtype = torch.promote_types(keys.dtype, torch.float32)
+        slopes = torch.tensor(_slopes(self.num_heads), dtype=dtype, device=keys.device)
+        return queries, keys, -slopes[:, None, None] * offsets.abs()
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows."""
+        return f"num_heads={self.num_heads}"
 
 
 class RelativePositionBias(RelativePositions):
@@ -88,7 +100,12 @@ class RelativePositionBias(RelativePositions):
         """Add the bias, ``(num_heads, queries, keys)``. See :class:`RelativePositions`."""
         check_positions(queries, keys, len(self.table))
         offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        return queries, keys, self.table[:, offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance]
+        indices = offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
+        return queries, keys, at_least_float32(self.table)[:, indices]
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows."""
+        return f"num_heads={len(self.table)}, max_distance={self.max_distance}"
 
 
 class RelativePositionKeys(RelativePositions):
@@ -96,7 +113,7 @@ class RelativePositionKeys(RelativePositions):
 
     The score of query :math:`i` and key :math:`j` becomes :math:`q_i^\top (k_j + a_c) / \sqrt{p}`, with
     :math:`c` the offset :math:`j - i` clipped to :math:`\pm` ``max_distance``. All heads share the vectors. The
-    paper can also add vectors to the values, and finds that this brings nothing.
+    paper can also add vectors to the values; this module does not.
 
     Args:
         head_size: size of a key of one head.
@@ -122,8 +139,14 @@ class RelativePositionKeys(RelativePositions):
         offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
         indices = offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
         # A query meets each vector once, not once for each key.
-        scores = queries @ self.vectors.T.to(queries.dtype) / math.sqrt(queries.shape[-1])
+        with without_autocast(queries.device):
+            asking = at_least_float32(queries)
+            scores = asking @ self.vectors.T.to(asking.dtype) / math.sqrt(queries.shape[-1])
         return queries, keys, scores.gather(-1, indices.expand(*queries.shape[:-1], -1))
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows."""
+        return f"head_size={self.vectors.shape[1]}, max_distance={self.max_distance}"
 
 
 def t5_buckets(
@@ -148,7 +171,7 @@ def t5_buckets(
     Raises:
         ValueError: if ``offsets`` holds no integers or another argument is not allowed.
     """
-    if not isinstance(offsets, Tensor) or offsets.is_floating_point() or offsets.dtype == torch.bool:
+    if not isinstance(offsets, Tensor) or offsets.dtype not in INTEGERS:
         found = offsets.dtype if isinstance(offsets, Tensor) else type(offsets).__name__
         raise ValueError(f"offsets must be a tensor of integers, got {found}")
     check_size("num_buckets", num_buckets)
@@ -160,18 +183,25 @@ def t5_buckets(
             f"num_buckets={num_buckets}, max_distance={max_distance}"
         )
     exact = num_buckets // parts
-    edges = torch.tensor(_t5_edges(exact, max_distance), device=offsets.device)
+    return _in_buckets(offsets, _t5_edges(exact, max_distance), bidirectional=bidirectional)
+
+
+def _in_buckets(offsets: Tensor, edges: tuple[int, ...], *, bidirectional: bool) -> Tensor:
+    offsets = offsets.long().clamp(min=-(2**62))  # so that the sign can be turned
     distances = offsets.abs() if bidirectional else (-offsets).clamp(min=0)
-    buckets = torch.bucketize(distances, edges, right=True)
-    return buckets + (offsets > 0) * (2 * exact) if bidirectional else buckets
+    buckets = torch.bucketize(distances, torch.tensor(edges, device=offsets.device), right=True)
+    return buckets + (offsets > 0) * (len(edges) + 1) if bidirectional else buckets
 
 
-@cache
 def _t5_edges(exact: int, max_distance: int) -> tuple[int, ...]:
     """The first distance of each bucket but the first: with whole numbers only, so that no logarithm is rounded."""
+
+    def power(n: int) -> int:
+        return n**exact
+
     logarithmic = [
-        # n / exact >= (max_distance / exact) ** (b / exact)
-        next(n for n in range(exact, max_distance + 1) if n**exact >= max_distance**b * exact ** (exact - b))
+        # the first n with n / exact >= (max_distance / exact) ** (b / exact)
+        exact + bisect_left(range(exact, max_distance + 1), max_distance**b * exact ** (exact - b), key=power)
         for b in range(1, exact)
     ]
     return (*range(1, exact + 1), *logarithmic)
@@ -179,6 +209,9 @@ def _t5_edges(exact: int, max_distance: int) -> tuple[int, ...]:
 
 class T5PositionBias(RelativePositions):
     """A learned number for each head and each bucket of offsets, see :func:`t5_buckets`. At first all are 0.
+
+    Two things differ from T5: there, scores are not scaled, and all layers share one table. Bidirectional, the bucket
+    of later keys at distance 0 is never used.
 
     Args:
         num_heads: number of heads of the layer.
@@ -195,14 +228,22 @@ class T5PositionBias(RelativePositions):
     ) -> None:
         super().__init__()
         check_size("num_heads", num_heads)
-        self.bucket_of = partial(
-            t5_buckets, num_buckets=num_buckets, max_distance=max_distance, bidirectional=bidirectional
-        )
-        self.bucket_of(torch.tensor(0))  # refuses what is not allowed
+        self.num_buckets, self.max_distance, self.bidirectional = num_buckets, max_distance, bidirectional
+        # Refuses what is not allowed.
+        t5_buckets(torch.tensor(0), num_buckets=num_buckets, max_distance=max_distance, bidirectional=bidirectional)
+        self.edges = _t5_edges(num_buckets // (4 if bidirectional else 2), max_distance)
         self.table = nn.Parameter(torch.zeros(num_heads, num_buckets))
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, ``(num_heads, queries, keys)``. See :class:`RelativePositions`."""
         check_positions(queries, keys, len(self.table))
         offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        return queries, keys, self.table[:, self.bucket_of(offsets)]
+        buckets = _in_buckets(offsets, self.edges, bidirectional=self.bidirectional)
+        return queries, keys, at_least_float32(self.table)[:, buckets]
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows."""
+        return (
+            f"num_heads={len(self.table)}, num_buckets={self.num_buckets}, max_distance={self.max_distance}, "
+            f"bidirectional={self.bidirectional}"
+        )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from d2lmini.inputs import check_choice, check_sequences, check_size
+from d2lmini.inputs import check_choice, check_offset, check_sequences, check_size
 from d2lmini.position_bias import ALiBi, RelativePositionBias, RelativePositionKeys, T5PositionBias
 from d2lmini.relative_positions import RelativePositions, RotaryEmbedding, position_angles
 
@@ -46,8 +46,7 @@ class _AddedEncoding(nn.Module):
         max_len, num_hiddens = self.P.shape[1:]
         if X.shape[2] != num_hiddens:
             raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {tuple(X.shape)}")
-        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-            raise ValueError(f"offset must be an integer of at least 0, got {offset!r}")
+        check_offset(offset)
         end = offset + X.shape[1]
         if end > max_len:
             begins = f" that begins at position offset={offset}" if offset else ""
@@ -78,7 +77,8 @@ class PositionalEncoding(_AddedEncoding):
         super().__init__(num_hiddens, dropout, max_len)
         angles = position_angles(max_len, num_hiddens)  # (max_len, num_hiddens / 2, rounded up)
         table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[None, :, :num_hiddens]
-        self.register_buffer("P", table.to(torch.get_default_dtype()), persistent=False)
+        like = torch.empty(0)  # torch's default dtype and device
+        self.register_buffer("P", table.to(like.device, like.dtype), persistent=False)
 
 
 class LearnedPositionalEncoding(_AddedEncoding):
@@ -124,6 +124,9 @@ def make_positions(
     """
     check_size("num_hiddens", num_hiddens)
     check_size("num_heads", num_heads)
+    check_size("max_len", max_len)
+    if not isinstance(bidirectional, bool):
+        raise ValueError(f"bidirectional must be True or False, got {bidirectional!r}")
     if num_hiddens % num_heads:
         raise ValueError(f"num_hiddens={num_hiddens} must be divisible by num_heads={num_heads}")
     added: dict[str, Callable[[], nn.Module]] = {
@@ -138,4 +141,6 @@ def make_positions(
         "t5": lambda: T5PositionBias(num_heads, bidirectional=bidirectional),
     }
     check_choice("name", name, ("none", *added, *in_attention))
+    if name == "rotary" and num_hiddens // num_heads % 2:
+        raise ValueError(f"rotary needs an even size of a head, got num_hiddens={num_hiddens}, num_heads={num_heads}")
     return added.get(name, nn.Identity)(), in_attention[name]() if name in in_attention else None

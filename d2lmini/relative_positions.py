@@ -4,18 +4,18 @@ Each scheme plugs into ``MultiHeadAttention(..., positions=...)``. It is called 
 and returns three things: the queries, the keys, and a bias of the scaled scores or ``None``. See
 :class:`RelativePositions`; a scheme of your own is a subclass of it.
 
+A bias is copied for each example of the batch, since attention makes the heads part of the batch.
+
 Keys stand at the positions 0, 1, 2, ... and the queries at the last of these, as in
 :func:`~d2lmini.masks.causal_mask`: in decoding the newest token asks all keys so far.
 """
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 
-from d2lmini.inputs import check_choice
+from d2lmini.inputs import at_least_float32, check_choice, check_offset
 
 __all__ = ["RelativePositions", "RotaryEmbedding", "apply_rotary", "relative_offsets"]
 
@@ -31,8 +31,8 @@ class RelativePositions(nn.Module):
             keys: ``(batch, num_heads, keys, size)``, at least as many as queries.
 
         Returns:
-            Queries and keys of the same shape and dtype, and what to add to the scaled scores: ``None``, or finite
-            numbers that broadcast to ``(batch, num_heads, queries, keys)``.
+            Queries and keys of the same shape and dtype, and what to add to the scaled scores: ``None``, or numbers
+            that broadcast to ``(batch, num_heads, queries, keys)``; of three dimensions, the first is for heads.
 
         Raises:
             ValueError: if there are fewer keys than queries, or the sizes do not fit the scheme.
@@ -46,7 +46,7 @@ def position_angles(num_steps: int, size: int, base: float = 10000.0, offset: in
     They are computed on the CPU, for some devices have no float64. Returns ``(num_steps, size / 2, rounded up)``.
     """
     frequencies = base ** (-torch.arange(0, size, 2, dtype=torch.float64, device="cpu") / size)
-    positions = torch.arange(offset, offset + num_steps, dtype=torch.float64, device="cpu")
+    positions = torch.arange(num_steps, dtype=torch.float64, device="cpu") + offset
     return positions[:, None] * frequencies
 
 
@@ -65,6 +65,8 @@ def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: t
         ValueError: if ``num_queries`` is negative or there are fewer keys than queries.
     """
     num_keys = num_queries if num_keys is None else num_keys
+    if any(isinstance(n, bool) or not isinstance(n, (int, torch.SymInt)) for n in (num_queries, num_keys)):
+        raise ValueError(f"num_queries and num_keys must be integers, got {num_queries!r} and {num_keys!r}")
     if not 0 <= num_queries <= num_keys:
         raise ValueError(
             "relative positions need 0 <= num_queries <= num_keys, for the queries are the last of the keys: got "
@@ -86,7 +88,7 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
     Args:
         X: ``(..., steps, size)``, ``size`` even. Half precision is turned in float32.
         offset: position of the first step, an integer of at least 0.
-        base: the larger, the slower the last pairs turn; more than 0.
+        base: the larger, the slower the last pairs turn; at least 1.
         pairing: which features form pair ``j``: ``"adjacent"`` ones, ``2j`` and ``2j + 1``, as in the paper, or those
             of two ``"halves"``, ``j`` and ``j + size / 2``, as in GPT-NeoX. Up to a permutation both are the same.
 
@@ -103,24 +105,27 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
         raise ValueError(f"X must hold floating-point numbers of shape (..., steps, size), got {found}")
     if X.shape[-1] % 2 or X.shape[-1] == 0:
         raise ValueError(f"rotary embedding turns pairs: the size must be even and at least 2, got {X.shape[-1]}")
-    if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-        raise ValueError(f"offset must be an integer of at least 0, got {offset!r}")
-    if not 0 < base < math.inf:
-        raise ValueError(f"base must be a positive number, got {base}")
-    wide = X.to(torch.promote_types(X.dtype, torch.float32))
-    angles = position_angles(X.shape[-2], X.shape[-1], base, offset)
-    cos, sin = (table.to(X.device, wide.dtype) for table in (angles.cos(), angles.sin()))  # (steps, size / 2)
-    pairs = wide.unflatten(-1, (-1, 2) if pairing == "adjacent" else (2, -1))
-    first, second = pairs.unbind(-1 if pairing == "adjacent" else -2)
-    turned = (first * cos - second * sin, first * sin + second * cos)
-    return torch.stack(turned, dim=-1 if pairing == "adjacent" else -2).flatten(-2).to(X.dtype)
+    check_offset(offset)
+    if isinstance(base, bool) or not isinstance(base, (int, float)) or not 1 <= base <= 1e300:
+        raise ValueError(f"base must be a number of at least 1, got {base!r}")
+    return _turned(X, position_angles(X.shape[-2], X.shape[-1], base, offset), pairing)
+
+
+def _turned(X: Tensor, angles: Tensor, pairing: str) -> Tensor:
+    """Turn the pairs of ``X``, (..., steps, size), by ``angles``, (steps, size / 2), in float32 at least."""
+    wide = at_least_float32(X)
+    cos, sin = (table.to(X.device, wide.dtype) for table in (angles.cos(), angles.sin()))
+    first, second = (wide[..., 0::2], wide[..., 1::2]) if pairing == "adjacent" else wide.chunk(2, dim=-1)
+    both = (first * cos - second * sin, first * sin + second * cos)
+    turned = torch.stack(both, dim=-1).flatten(-2) if pairing == "adjacent" else torch.cat(both, dim=-1)
+    return turned.to(X.dtype)
 
 
 class RotaryEmbedding(RelativePositions):
     """Rotary position embedding, RoPE: queries and keys are turned, values are not; see :func:`apply_rotary`.
 
     Args:
-        base: the larger, the slower the last pairs turn; more than 0.
+        base: the larger, the slower the last pairs turn; at least 1.
         pairing: ``"adjacent"`` or ``"halves"``.
 
     Raises:
@@ -135,12 +140,21 @@ class RotaryEmbedding(RelativePositions):
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, None]:
         """Turn queries and keys. The head size must be even. See :class:`RelativePositions`."""
         check_positions(queries, keys)
-        before = keys.shape[-2] - queries.shape[-2]
+        num_queries, num_keys, size = queries.shape[-2], *keys.shape[-2:]
+        if queries.shape[-1] != size or size % 2 or size == 0:
+            raise ValueError(
+                f"for rotary embedding queries and keys must share an even size, got {queries.shape[-1]} and {size}"
+            )
+        angles = position_angles(num_keys, size, self.base)
         return (
-            apply_rotary(queries, before, base=self.base, pairing=self.pairing),
-            apply_rotary(keys, base=self.base, pairing=self.pairing),
+            _turned(queries, angles[num_keys - num_queries :], self.pairing),
+            _turned(keys, angles, self.pairing),
             None,
         )
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows."""
+        return f"base={self.base:g}, pairing={self.pairing!r}"
 
 
 def check_positions(queries: Tensor, keys: Tensor, num_heads: int | None = None) -> None:
@@ -149,9 +163,11 @@ def check_positions(queries: Tensor, keys: Tensor, num_heads: int | None = None)
     Raises:
         ValueError: if not.
     """
-    if queries.dim() != 4 or keys.dim() != 4:
+    if not isinstance(queries, Tensor) or not isinstance(keys, Tensor):
+        raise ValueError(f"queries and keys must be tensors, got {type(queries).__name__} and {type(keys).__name__}")
+    if queries.dim() != 4 or keys.dim() != 4 or queries.shape[:2] != keys.shape[:2]:
         raise ValueError(
-            "queries and keys must have shape (batch, num_heads, steps, size), got "
+            "queries and keys must have shape (batch, num_heads, steps, size), with the same batch and heads, got "
             f"{tuple(queries.shape)} and {tuple(keys.shape)}"
         )
     if num_heads is not None and queries.shape[1] != num_heads:

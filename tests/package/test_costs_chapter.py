@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
+import torch
 
 from tools.notebooks import NOTEBOOKS
 
@@ -23,9 +24,13 @@ def code_cells() -> list[str]:
 
 def run(cells: list[str]) -> None:
     names: dict[str, Any] = {"__name__": "chapter"}
-    with contextlib.redirect_stdout(io.StringIO()):
-        for cell in cells:
-            exec(compile(cell, "<cell>", "exec"), names)
+    dtype = torch.get_default_dtype()  # the chapter sets another one
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            for cell in cells:
+                exec(compile(cell, "<cell>", "exec"), names)
+    finally:
+        torch.set_default_dtype(dtype)
 
 
 def needed(dictionary: str) -> tuple[list[str], str]:

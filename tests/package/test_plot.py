@@ -298,6 +298,9 @@ def test_a_heatmap_of_many_cells_is_small_and_shows_the_same(size: tuple[int, in
         for rectangle in patch.get_path().to_polygons():
             column, top, bottom = int(rectangle[0][0]), int(rectangle[0][1]), int(rectangle[2][1])
             assert not shown[top:bottom, column].any(), "drawn twice"
+            assert {tuple(corner) for corner in rectangle[:4]} == {
+                (x, y) for x in (column, column + 1) for y in (top, bottom)
+            }
             shown[top:bottom, column] = patch.get_facecolor()
     assert not shown[3, 4].any()
     shown[3, 4] = expected[3, 4]

@@ -92,9 +92,10 @@ def test_dropout_acts_on_the_sum_and_in_training_only(encoding: Any) -> None:
         (torch.zeros(1, 4, 5), 0, r"num_hiddens=4.*\(1, 4, 5\)"),
         (torch.zeros(4, 4), 0, r"X must have shape \(batch, steps, size\)"),
         (torch.zeros(1, 4, 4, dtype=torch.long), 0, "floating-point"),
-        (torch.zeros(1, 4, 4), -1, "offset must be an integer of at least 0, got -1"),
-        (torch.zeros(1, 4, 4), 1.0, "offset must be an integer of at least 0, got 1.0"),
-        (torch.zeros(1, 4, 4), True, "offset must be an integer of at least 0, got True"),
+        (torch.zeros(1, 4, 4), -1, "offset must be an integer of at least 0 .*, got -1"),
+        (torch.zeros(1, 4, 4), 1.0, "offset must be an integer of at least 0 .*, got 1.0"),
+        (torch.zeros(1, 4, 4), 2**53, "offset must be an integer of at least 0 .*, got 9007199254740992"),
+        (torch.zeros(1, 4, 4), True, "offset must be an integer of at least 0 .*, got True"),
     ],
 )
 def test_what_does_not_fit_is_refused(encoding: Any, X: Any, offset: Any, message: str) -> None:
@@ -170,3 +171,25 @@ def test_sizes_of_schemes_are_checked() -> None:
     for sizes, message in (((8, 3), "num_hiddens=8.*num_heads=3"), ((0, 2), "num_hiddens"), ((8, 0), "num_heads")):
         with pytest.raises(ValueError, match=message):
             d2l.make_positions("none", *sizes)
+    with pytest.raises(ValueError, match="even size of a head, got num_hiddens=6, num_heads=2"):
+        d2l.make_positions("rotary", 6, 2)
+    with pytest.raises(ValueError, match="max_len must be an integer of at least 1, got -3"):
+        d2l.make_positions("rotary", 8, 2, max_len=-3)
+    with pytest.raises(ValueError, match="bidirectional must be True or False, got 'no'"):
+        d2l.make_positions("t5", 8, 2, bidirectional="no")  # type: ignore[arg-type]
+
+
+def test_what_is_made_by_default() -> None:
+    assert (
+        d2l.make_positions("learned", 4, 1)[0].P.shape == d2l.LearnedPositionalEncoding(4, 0.0).P.shape == (1, 1000, 4)
+    )
+    torch.manual_seed(0)
+    P = d2l.LearnedPositionalEncoding(50, 0.0).P
+    assert abs(P.mean()) < 0.02 and abs(P.std() - 1) < 0.02 and P.min() < -3
+    assert d2l.make_positions("t5", 8, 2)[1].bidirectional  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("encoding", BOTH)
+def test_the_default_device_is_used(encoding: Any) -> None:
+    with torch.device("meta"):
+        assert encoding(4, 0.0, 8)(torch.zeros(1, 3, 4)).device.type == "meta"

@@ -91,10 +91,13 @@ def test_half_precision_is_turned_in_float32(dtype: torch.dtype) -> None:
         (lambda: d2l.apply_rotary(torch.zeros(4)), r"X must hold floating-point .*\(4,\)"),
         (lambda: d2l.apply_rotary(torch.zeros(2, 4, dtype=torch.long)), "X must hold floating-point .*int64"),
         (lambda: d2l.apply_rotary([1.0]), "got list"),  # type: ignore[arg-type]
-        (lambda: d2l.apply_rotary(torch.zeros(2, 4), -1), "offset must be an integer of at least 0, got -1"),
-        (lambda: d2l.apply_rotary(torch.zeros(2, 4), base=0), "base must be a positive number, got 0"),
-        (lambda: d2l.RotaryEmbedding(math.inf), "base must be a positive number, got inf"),
-        (lambda: d2l.RotaryEmbedding(math.nan), "base must be a positive number, got nan"),
+        (lambda: d2l.apply_rotary(torch.zeros(2, 4), -1), "offset must be an integer of at least 0 .*, got -1"),
+        (lambda: d2l.apply_rotary(torch.zeros(2, 4), base=0), "base must be a number of at least 1, got 0"),
+        (lambda: d2l.RotaryEmbedding(math.inf), "base must be a number of at least 1, got inf"),
+        (lambda: d2l.RotaryEmbedding(math.nan), "base must be a number of at least 1, got nan"),
+        (lambda: d2l.RotaryEmbedding(0.5), "base must be a number of at least 1, got 0.5"),
+        (lambda: d2l.RotaryEmbedding("x"), "base must be a number of at least 1, got 'x'"),  # type: ignore[arg-type]
+        (lambda: d2l.apply_rotary(torch.zeros(2, 4), 2**53), "offset must be an integer of at least 0 .*and at most"),
         (lambda: d2l.RotaryEmbedding(pairing="half"), "pairing must be one of 'adjacent', 'halves', got 'half'"),
         (lambda: d2l.alibi_slopes(0), "num_heads must be an integer of at least 1"),
         (lambda: d2l.RelativePositionBias(2, 0), "max_distance must be an integer of at least 1"),
@@ -108,6 +111,17 @@ def test_half_precision_is_turned_in_float32(dtype: torch.dtype) -> None:
         (lambda: d2l.t5_buckets(torch.tensor([0.5])), "offsets must be a tensor of integers, got torch.float32"),
         (lambda: d2l.t5_buckets(3), "offsets must be a tensor of integers, got int"),  # type: ignore[arg-type]
         (lambda: d2l.relative_offsets(5, 4), "num_queries=5, num_keys=4"),
+        (lambda: d2l.relative_offsets(2.5, 3), "must be integers, got 2.5 and 3"),  # type: ignore[arg-type]
+        (lambda: d2l.relative_offsets(True), "must be integers, got True"),
+        (lambda: d2l.t5_buckets(torch.tensor([True])), "a tensor of integers, got torch.bool"),
+        (lambda: d2l.t5_buckets(torch.tensor([1j])), "a tensor of integers, got torch.complex64"),
+        (lambda: d2l.t5_buckets(torch.tensor(1), num_buckets=0), "num_buckets must be an integer of at least 1"),
+        (lambda: d2l.t5_buckets(torch.tensor(1), max_distance=9.5), "max_distance must be an integer"),  # type: ignore[arg-type]
+        (lambda: d2l.RotaryEmbedding()([1], [2]), "must be tensors, got list and list"),
+        (lambda: d2l.RotaryEmbedding()(drawn(1, 1, 2, 4), drawn(1, 1, 2, 6)), "share an even size, got 4 and 6"),
+        (lambda: d2l.RotaryEmbedding()(drawn(1, 1, 2, 3), drawn(1, 1, 2, 3)), "share an even size, got 3 and 3"),
+        (lambda: d2l.ALiBi(2)(drawn(1, 2, 3, 4), drawn(5, 2, 3, 4)), "the same batch and heads"),
+        (lambda: d2l.ALiBi(0), "num_heads must be an integer of at least 1"),
         (lambda: d2l.relative_offsets(-1, 4), "num_queries=-1, num_keys=4"),
     ],
 )
@@ -331,7 +345,7 @@ def test_a_scheme_for_another_head_size_is_refused() -> None:
     mha, X = d2l.MultiHeadAttention(12, 12, 12, 12, 2, 0.0, positions=scheme("relative-keys")).double(), drawn(1, 4, 12)
     with pytest.raises(ValueError, match=r"head_size=4, got \(1, 2, 4, 6\)"):
         mha(X, X, X)
-    with pytest.raises(ValueError, match=r"\(batch, num_heads, steps, size\), got \(1, 4, 12\)"):
+    with pytest.raises(ValueError, match=r"\(batch, num_heads, steps, size\), .*got \(1, 4, 12\)"):
         d2l.RotaryEmbedding()(X, X)
 
 
@@ -397,3 +411,217 @@ def test_dropped_weights_and_a_bias_go_together() -> None:
     mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.5, positions=d2l.ALiBi(2)), torch.randn(1, 6, 8)
     assert not torch.allclose(mha(X, X, X), mha(X, X, X))
     assert torch.equal(mha.eval()(X, X, X), mha(X, X, X))
+
+
+# ---- what an attack found --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{"base": 100.0}, {"pairing": "halves"}, {}])
+def test_the_module_turns_with_its_own_settings(settings: dict[str, Any]) -> None:
+    Q, K = drawn(1, 2, 3, 8), drawn(1, 2, 5, 8)
+    queries, keys, bias = d2l.RotaryEmbedding(**settings)(Q, K)
+    settings = {"base": 10000.0, "pairing": "adjacent", **settings}
+    assert torch.equal(queries, d2l.apply_rotary(Q, 2, **settings)) and bias is None
+    assert torch.equal(keys, d2l.apply_rotary(K, **settings))
+
+
+@pytest.mark.parametrize("pooling", [d2l.DotProductAttention(0.0), d2l.AdditiveAttention(4, 4, 5, 0.0)])
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_bias_has_the_precision_of_float32(dtype: torch.dtype, need_weights: bool, pooling: Any) -> None:
+    Q, V = torch.zeros(1, 1, 4, dtype=dtype), torch.eye(4, dtype=dtype)[None]
+    pooling = copy.deepcopy(pooling).to(dtype)
+    if isinstance(pooling, d2l.AdditiveAttention):
+        torch.nn.init.zeros_(pooling.w_v.weight)
+    for bias in (torch.tensor([[2000.0, 2000.5, 2001.0, 1999.5]]), torch.tensor([[-1e5, -1e5, -1e5 - 1, -1e5]])):
+        got = pooling(Q, V, V, bias=bias, need_weights=need_weights)
+        got = got[0] if need_weights else got
+        assert got.dtype == dtype
+        torch.testing.assert_close(got[0].float(), bias.softmax(-1), atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_bias_under_autocast_is_not_cast(need_weights: bool) -> None:
+    Q, V = torch.zeros(1, 1, 4), torch.eye(4)[None]
+    bias = torch.full((1, 4), -1e5)
+    with torch.autocast("cpu", dtype=torch.float16):
+        got = d2l.DotProductAttention(0.0)(Q, V, V, bias=bias, need_weights=need_weights)
+    torch.testing.assert_close((got[0] if need_weights else got).float(), torch.full((1, 1, 4), 0.25))
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_large_negative_bias_does_not_undo_the_mask(need_weights: bool) -> None:
+    Q, V, mask = torch.zeros(1, 1, 4), torch.eye(4)[None], torch.tensor([[True, True, False, False]])
+    got = d2l.DotProductAttention(0.0)(Q, V, V, mask=mask, bias=torch.full((1, 4), -2e4), need_weights=need_weights)
+    torch.testing.assert_close((got[0] if need_weights else got)[0, 0], torch.tensor([0.5, 0.5, 0, 0]))
+
+
+@pytest.mark.parametrize("pooling", [d2l.DotProductAttention(0.0), d2l.AdditiveAttention(4, 4, 5, 0.0)])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_minus_infinity_in_a_bias_is_a_mask(need_weights: bool, pooling: Any) -> None:
+    """Also a row of them, also together with a mask, also what overflows in float32: never NaN, not in a gradient."""
+    torch.manual_seed(0)
+    X = torch.randn(1, 4, 4, requires_grad=True)
+    bias = torch.zeros(4, 4, dtype=DOUBLE)
+    bias[0], bias[1, 1:], bias[2] = -math.inf, -math.inf, -1e300
+    bias.requires_grad_()
+    mask = torch.ones(4, 4, dtype=torch.bool)
+    mask[1, 0] = mask[3, 3] = False
+    got = pooling(X, X, X, mask=mask, bias=bias, need_weights=need_weights)
+    got = got[0] if need_weights else got
+    assert not got[0, :3].any()
+    torch.testing.assert_close(got[0, 3], pooling(X, X, X, mask=mask)[0, 3])
+    for grad in torch.autograd.grad(got.square().sum(), [X, bias]):
+        assert grad.isfinite().all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_bias_may_hold_anything_where_nobody_may_look(need_weights: bool) -> None:
+    X, bias = torch.randn(1, 3, 4, requires_grad=True), torch.zeros(3, 3)
+    bias[1], bias[0, 2] = math.nan, math.nan
+    bias.requires_grad_()
+    lens = torch.tensor([[2, 0, 3]])
+    got = d2l.DotProductAttention(0.0)(X, X, X, lens, bias=bias, need_weights=need_weights)
+    got = got[0] if need_weights else got
+    assert got.isfinite().all()
+    assert all(grad.isfinite().all() for grad in torch.autograd.grad(got.square().sum(), [X, bias]))
+
+
+def test_every_row_that_the_kernel_gets_has_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = torch.nn.functional.scaled_dot_product_attention
+
+    def spy(*args: Any, attn_mask: Tensor, **kwargs: Any) -> Tensor:
+        assert (attn_mask > -math.inf).any(-1).all() and attn_mask.dtype == args[0].dtype
+        return kernel(*args, attn_mask=attn_mask, **kwargs)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", spy)
+    Q = torch.randn(1, 3, 4)
+    d2l.DotProductAttention(0.0)(Q, Q, Q, torch.tensor([[3, 0, 1]]), bias=torch.randn(3, 3))
+
+
+def test_a_bias_in_additive_attention_has_a_gradient() -> None:
+    X, bias = torch.randn(1, 3, 4), torch.zeros(3, 3, requires_grad=True)
+    d2l.AdditiveAttention(4, 4, 5, 0.0)(X, X, X, bias=bias).square().sum().backward()
+    assert bias.grad is not None and bias.grad.abs().max() > 0
+
+
+def test_a_bias_on_another_device_is_refused() -> None:
+    X = torch.randn(1, 3, 4)
+    with pytest.raises(ValueError, match="on the device of the queries, cpu, got meta"):
+        d2l.DotProductAttention(0.0)(X, X, X, bias=torch.zeros(3, 3, device="meta"))
+
+
+@pytest.mark.parametrize("name", ["relative", "t5"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradients_of_a_table_add_up_in_float32(name: str, dtype: torch.dtype) -> None:
+    layer = d2l.make_positions(name, 8, 2)[1].to(dtype)  # type: ignore[union-attr]
+    some = torch.zeros(1, 2, 600, 4, dtype=dtype)
+    layer(some, some)[2].sum().backward()
+    counted = layer.table.grad.double()
+    exact = copy.deepcopy(layer).double()
+    exact.zero_grad()
+    exact(some.double(), some.double())[2].sum().backward()
+    kept = exact.table.grad < 6e4  # float16 ends there
+    torch.testing.assert_close(counted[kept], exact.table.grad[kept], rtol=0.01, atol=0)
+
+
+def test_relative_keys_do_not_overflow_in_float16() -> None:
+    layer = d2l.RelativePositionKeys(64).half()
+    layer.vectors.data[:] = 4
+    bias = layer(torch.full((1, 1, 2, 64), 300.0).half(), torch.zeros(1, 1, 2, 64).half())[2]
+    assert (bias == 9600).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_distances_of_alibi_are_exact_in_half_precision(dtype: torch.dtype) -> None:
+    some = torch.zeros(1, 6, 1, 4, dtype=dtype)
+    bias = d2l.ALiBi(6).to(dtype)(some, some.expand(1, 6, 70000, 4))[2]
+    expected = -d2l.alibi_slopes(6)[:, None] * torch.arange(69999, -1, -1)
+    assert torch.equal(bias[:, 0], expected) and not d2l.ALiBi(6).state_dict()
+
+
+def test_offsets_at_the_ends_of_their_range_have_buckets() -> None:
+    for dtype in (torch.int8, torch.int16, torch.int64):
+        lowest = torch.tensor([torch.iinfo(dtype).min, 0], dtype=dtype)
+        assert d2l.t5_buckets(lowest).tolist() == [15, 0]
+    assert d2l.t5_buckets(torch.tensor([1, 5], dtype=torch.uint8), bidirectional=False).tolist() == [0, 0]
+
+
+def test_many_buckets_are_found_quickly() -> None:
+    offsets = torch.tensor([-100_000, -99_000, -63, 64])
+    assert d2l.t5_buckets(offsets, num_buckets=512, max_distance=100_000).tolist() == [255, 255, 63, 320]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemes_stay_on_the_device_of_their_inputs(name: str) -> None:
+    layer = d2l.make_positions(name, 8, 2)[1].to("meta")  # type: ignore[union-attr]
+    queries, keys, bias = layer(torch.zeros(1, 2, 3, 4, device="meta"), torch.zeros(1, 2, 5, 4, device="meta"))
+    assert queries.device.type == keys.device.type == "meta"
+    assert bias is None or (bias.device.type == "meta" and tuple(bias.shape[-3:]) == (2, 3, 5))
+
+
+def test_schemes_at_their_beginning() -> None:
+    assert d2l.T5PositionBias(2).table.shape == (2, 32) and not d2l.T5PositionBias(2).table.any()
+    assert d2l.RelativePositionBias(2).table.shape == (2, 17) and d2l.RelativePositionKeys(4).vectors.shape == (17, 4)
+    assert d2l.RelativePositionKeys(4).vectors.any()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "shown"),
+    [
+        (d2l.RotaryEmbedding(500), "RotaryEmbedding(base=500, pairing='adjacent')"),
+        (d2l.ALiBi(3), "ALiBi(num_heads=3)"),
+        (d2l.RelativePositionBias(3), "RelativePositionBias(num_heads=3, max_distance=8)"),
+        (d2l.RelativePositionKeys(3), "RelativePositionKeys(head_size=3, max_distance=8)"),
+        (
+            d2l.T5PositionBias(3),
+            "T5PositionBias(num_heads=3, num_buckets=32, max_distance=128, bidirectional=True)",
+        ),
+    ],
+)
+def test_schemes_show_their_settings(scheme: Any, shown: str) -> None:
+    assert repr(scheme) == shown
+
+
+@pytest.mark.parametrize("positions", ["rotary", d2l.make_positions("rotary", 6, 3), d2l.RotaryEmbedding])
+def test_what_is_no_scheme_is_refused_at_the_door(positions: Any) -> None:
+    with pytest.raises(ValueError, match=r"positions must be a RelativePositions or None, got .*a pair"):
+        d2l.MultiHeadAttention(6, 6, 6, 6, 3, 0.0, positions=positions)
+
+
+class Returns(d2l.RelativePositions):
+    def __init__(self, make: Callable[[Tensor, Tensor], Any]) -> None:
+        super().__init__()
+        self.make = make
+
+    def forward(self, queries: Tensor, keys: Tensor) -> Any:
+        return self.make(queries, keys)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda q, k: (q, k), "must return queries, keys and a bias or None, got tuple"),
+        (lambda q, k: q, "must return queries, keys and a bias or None, got Tensor"),
+        (lambda q, k: (None, k, None), r"queries of torch.float32 \(2, 3, 4, 2\), got NoneType"),
+        (
+            lambda q, k: (q[:, :, :1], k, None),
+            r"queries of .*\(2, 3, 4, 2\), got torch.float32 \(2, 3, 1, 2\)",
+        ),
+        (lambda q, k: (q, k.double(), None), r"keys of torch.float32 \(2, 3, 4, 2\), got torch.float64"),
+        (lambda q, k: (q.repeat(1, 1, 1, 2), k.repeat(1, 1, 1, 2), None), r"got torch.float32 \(2, 3, 4, 4\)"),
+        (lambda q, k: (q, k, torch.zeros(4, 4, dtype=torch.long)), "floating-point numbers, got torch.int64"),
+    ],
+)
+def test_what_a_scheme_returns_is_checked(make: Callable[[Tensor, Tensor], Any], message: str) -> None:
+    mha, X = d2l.MultiHeadAttention(6, 6, 6, 6, 3, 0.0, positions=Returns(make)), torch.zeros(2, 4, 6)
+    with pytest.raises(ValueError, match=message):
+        mha(X, X, X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemes_can_be_compiled_whole(name: str) -> None:
+    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=scheme(name)).double()
+    X = drawn(1, 4, 12)
+    whole = torch.compile(mha, fullgraph=True, backend="eager")
+    torch.testing.assert_close(whole(X, X, X, mask=d2l.causal_mask(4)), mha(X, X, X, mask=d2l.causal_mask(4)))
