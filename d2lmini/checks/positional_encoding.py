@@ -82,7 +82,9 @@ def check_odd_width(rows: Any) -> str:
         except (RuntimeError, IndexError, ValueError) as error:
             if d % 2 == 0 and start == 0:
                 raise
-            claim, hint = "it works for every start", "torch.arange ends before its second number: where does it end?"
+            claim, hint = "it works for every start", "a table of fixed length ends: compute the rows from start on"
+            if "bound" in str(error) or "size" in str(error):
+                hint = "torch.arange ends before its second number: where does it end?"
             if d % 2:
                 claim, hint = "it works for an odd d", f"for d = {d} there are {(d + 1) // 2} sines: how many cosines?"
             raise WrongAnswer(claim, hint, given=given, got=f"{type(error).__name__}") from error
@@ -147,7 +149,9 @@ def check_step_matrix(make: Any) -> str:
                 _table(i + delta, 1, d)[0],
                 claim="M p_i is p_(i + delta)",
                 given=f"delta = {delta}, d = {d}, i = {i}",
-                hint="write (5.4) for one pair and compare its four numbers with yours",
+                hint="write (5.4) for one pair and compare its four numbers with yours"
+                if i < 100
+                else "right near the beginning only: is it a fit? (5.4) is exact for every i",
                 mistakes=wrong,
                 tolerance=1e-3,
             )
@@ -310,10 +314,15 @@ def _expect_trainable(layer: nn.Module, output: Tensor) -> None:
         raise WrongAnswer("it has parameters", hint)
     if output.requires_grad:
         weights = torch.randn(output.shape)
-        gradients = torch.autograd.grad((output * weights).sum(), parameters, allow_unused=True)
+        gradients = torch.autograd.grad((output * weights).sum(), parameters, allow_unused=True, retain_graph=True)
     if not output.requires_grad or not any(grad is not None and grad.any() for grad in gradients):
         hint = "something cuts the gradient: detach, .data, no_grad, or a tensor made anew from numbers"
         raise WrongAnswer("the output has a gradient with respect to the parameters", hint)
+    between = ((output - output.mean(dim=1, keepdim=True)) * weights).sum()
+    gradients = torch.autograd.grad(between, parameters, allow_unused=True)
+    if not any(grad is not None and grad.abs().max() > 1e-5 for grad in gradients):
+        hint = "the parameters add the same to every position: what differs between positions must be learned"
+        raise WrongAnswer("what differs between positions is learned", hint)
 
 
 def _expect_added(layer: nn.Module, X: Tensor) -> None:

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+import d2lmini as d2l
+
 
 def rows(
     *,
@@ -56,6 +58,10 @@ def fails_on_even(start: int, num_steps: int, d: int) -> Tensor:
 def ends_too_early(start: int, num_steps: int, d: int) -> Tensor:
     torch.arange(start, num_steps)
     return rows()(start, num_steps, d)
+
+
+def from_a_table(start: int, num_steps: int, d: int) -> Tensor:
+    return d2l.PositionalEncoding(d, 0)(torch.zeros(1, num_steps, d), offset=start)[0]
 
 
 def matrix(*, sign: float = 1.0, exponent: float = 1.0, both: bool = False) -> Callable[[int, int], Tensor]:
@@ -239,6 +245,16 @@ class OneForAll(Table):
         return X + self.P[:, :1]
 
 
+class OneLearnedForAll(Table):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X + self.P[:, :1] + rows()(offset, X.shape[1], X.shape[2]).float()
+
+
+class TwoAlike(Table):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        return self.P[:, torch.arange(offset, offset + X.shape[1]) // 2]
+
+
 class NoOffset(Table):
     def forward(self, X: Tensor, offset: int = 0) -> Tensor:
         return X + self.rows(X, 0)
@@ -319,6 +335,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", for_even_only, "how many cosines?"),
     ("odd-width", fails_on_even, "run it yourself"),
     ("odd-width", ends_too_early, "where does it end?"),
+    ("odd-width", from_a_table, "a table of fixed length ends"),
     ("odd-width", rows(exponent=2), "compare your first row"),
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d)[0], "the shape of each step"),
     ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
@@ -332,7 +349,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("step-matrix", lambda delta, d: matrix()(delta, d).numpy(), "return a torch tensor"),
     ("step-matrix", lambda delta, d: matrix()(abs(delta), d), "has its sign been lost?"),
     ("step-matrix", lambda delta, d: matrix()(1, d), "does your matrix change with delta?"),
-    ("step-matrix", least_squares, "write (5.4) for one pair"),
+    ("step-matrix", least_squares, "is it a fit?"),
     ("debug-decoding", decode(offset=lambda i: 0, keys="plain"), "two things: where does the newest"),
     ("debug-decoding", decode(keys="plain"), "the tokens that are kept have no position"),
     ("debug-decoding", decode(offset=lambda i: 0), "every query stands at position 0"),
@@ -367,7 +384,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("learnable-positions", InPlace, "changes the caller's tensor"),
     ("learnable-positions", PerExample, "stand for the batch?"),
     ("learnable-positions", Multiplied, "does it multiply X?"),
-    ("learnable-positions", OneForAll, "not one for all"),
+    ("learnable-positions", OneForAll, "the same to every position"),
+    ("learnable-positions", OneLearnedForAll, "the same to every position"),
+    ("learnable-positions", TwoAlike, "not one for all"),
     ("learnable-positions", NoOffset, "offset is not used"),
     ("learnable-positions", OneTooFar, "stands at position offset"),
     ("learnable-positions", WrapsAround, "compare it with max_len"),
