@@ -47,6 +47,7 @@ def check_predict_relative(answer: Any) -> str:
             1.0: "that is by how much the score is lower: what does the softmax make of it?",
             -1.0: "that is by how much the score is lower: what does the softmax make of it?",
             0.5: "the softmax takes powers of e, not of 2",
+            math.e: "that is the near key's weight divided by the far one's: turn it over",
             math.exp(-1 / 8): "one place further: e^(-m). And 8 places further?",
             math.exp(-2): "slopes begin at 1/2: the third head has 1/8",
             math.exp(-0.5): "slopes begin at 1/2, for h = 1: the third head has 1/8",
@@ -81,6 +82,8 @@ def check_alibi_slopes(slopes: Any) -> str:
         left, twice = heads - power, [2 ** (-4 * h / power) for h in range(1, 2 * power + 1)]
         got = slopes(heads)
         got = torch.tensor(got) if isinstance(got, (list, tuple)) else got
+        if not isinstance(got, Tensor):
+            raise WrongAnswer("it returns slopes", "return a tensor or a list", got=type(got).__name__)
         if isinstance(got, Tensor) and got.dim() == 1 and len(got) != heads:
             hint = "the heads beyond the power of two need slopes, too, and no others"
             raise WrongAnswer("there is one slope for each head", hint, given=f"num_heads = {heads}", got=got)
@@ -245,7 +248,7 @@ def check_rotary_picture(rotate: Any) -> str:
         "the first half must turn by the row": torch.cat([first, apply_rotary(second)], 2),
         "both halves turn by the row": torch.cat([by_row(first), by_row(second)], 2),
         "both halves turn by the column": torch.cat([apply_rotary(first), apply_rotary(second)], 2),
-        "each half is a sequence of width p/2 of its own: its slowest pair turns as slowly": torch.cat(
+        "split first, then turn: the frequencies of each half are those of width p/2, not of p": torch.cat(
             [by_row(X)[..., :4], apply_rotary(X)[..., 4:]], 2
         ),
     }
