@@ -12,6 +12,8 @@ CHOSEN := $(if $(findstring command,$(origin FROM)),$(FROM))
 
 # One thread a kernel: JOBS kernels run side by side, and sums come out in the same order on every machine.
 export OMP_NUM_THREADS = 1
+# No bars in stored outputs and in logs.
+export TQDM_DISABLE = 1
 # This copy of the package, even where .venv was made for another copy of the book.
 export PYTHONPATH := $(CURDIR)
 

@@ -6,6 +6,8 @@ from typing import Any
 
 # One thread a process: tests and kernels run side by side, and sums come out in the same order on every machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# No bars in stored outputs and in logs.
+os.environ["TQDM_DISABLE"] = "1"
 # Kernels import the package that lies here, even where another copy is installed.
 os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 

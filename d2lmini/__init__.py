@@ -22,14 +22,20 @@ from d2lmini.positional import LearnedPositionalEncoding, PositionalEncoding, ma
 from d2lmini.reach import layers_to_connect, reach
 from d2lmini.relative_positions import RelativePositions, RotaryEmbedding, apply_rotary, relative_offsets
 from d2lmini.sequence_layers import Convolution, RestrictedSelfAttention, SeparableConvolution
+from d2lmini.train import Trained, choose_device, train
+from d2lmini.transformer import DecoderState, TransformerDecoder, TransformerEncoder
+from d2lmini.transformer_blocks import AddNorm, PositionWiseFFN, TransformerDecoderBlock, TransformerEncoderBlock
 
 __all__ = [
     "ALiBi",
+    "AddNorm",
     "AdditiveAttention",
     "Convolution",
+    "DecoderState",
     "DotProductAttention",
     "LearnedPositionalEncoding",
     "MultiHeadAttention",
+    "PositionWiseFFN",
     "PositionalEncoding",
     "RelativePositionBias",
     "RelativePositionKeys",
@@ -39,11 +45,17 @@ __all__ = [
     "SelfAttention",
     "SeparableConvolution",
     "T5PositionBias",
+    "Trained",
+    "TransformerDecoder",
+    "TransformerDecoderBlock",
+    "TransformerEncoder",
+    "TransformerEncoderBlock",
     "activation_memory",
     "alibi_slopes",
     "apply_rotary",
     "causal_mask",
     "check",
+    "choose_device",
     "count_flops",
     "differences",
     "doubling",
@@ -61,6 +73,7 @@ __all__ = [
     "show_tables",
     "t5_buckets",
     "to_mha_mask",
+    "train",
     "transpose_output",
     "transpose_qkv",
     "use_svg_display",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from d2lmini.attention import DotProductAttention
-from d2lmini.inputs import check_bias, check_inputs, check_layer, check_size, hide_unseen
+from d2lmini.inputs import check_bias, check_inputs, check_layer, check_sequences, check_size, hide_unseen
 from d2lmini.masks import combined_mask, sees_nothing
 from d2lmini.relative_positions import RelativePositions
 
@@ -108,11 +108,78 @@ class MultiHeadAttention(nn.Module):
         allowed = combined_mask(shape, valid_lens, mask, queries.device)
         in_any_head = None if allowed is None else allowed.any(dim=1)
         queries, keys, values = hide_unseen(queries, keys, values, in_any_head)
-        Q, K, V = (
-            transpose_qkv(layer(inputs), self.num_heads)
-            for layer, inputs in ((self.W_q, queries), (self.W_k, keys), (self.W_v, values))
-        )
-        Q, K, placed = self._with_positions(Q, K, shape)
+        return self._pool(queries, *self.keys_and_values(keys, values), allowed, shape, need_weights)
+
+    def keys_and_values(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Project keys and values, and split them into heads: what decoding keeps, so that it is computed once.
+
+        Args:
+            keys: ``(batch, keys, key_size)``.
+            values: ``(batch, keys, value_size)``.
+
+        Returns:
+            Keys and values, ``(batch * num_heads, keys, num_hiddens / num_heads)`` each, without positions. Those of
+            later tokens can be appended with :func:`torch.cat` in dimension 1.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the sizes given to the constructor.
+        """
+        check_sequences(keys=keys, values=values)
+        check_layer("keys", keys, self.W_k)
+        check_layer("values", values, self.W_v)
+        return transpose_qkv(self.W_k(keys), self.num_heads), transpose_qkv(self.W_v(values), self.num_heads)
+
+    def attend(
+        self,
+        queries: Tensor,
+        K: Tensor,
+        V: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """The same as calling the module, with keys and values that :meth:`keys_and_values` has made.
+
+        Args:
+            queries: ``(batch, queries, query_size)``.
+            K: keys, ``(batch * num_heads, keys, num_hiddens / num_heads)``.
+            V: values, of the same shape.
+            valid_lens: as in :meth:`forward`.
+            mask: as in :meth:`forward`.
+            need_weights: as in :meth:`forward`.
+
+        Returns:
+            As :meth:`forward`.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
+        """
+        check_sequences(queries=queries, K=K, V=V)
+        check_layer("queries", queries, self.W_q)
+        size = self.W_k.out_features // self.num_heads
+        expected = (queries.shape[0] * self.num_heads, K.shape[1], size)
+        if tuple(K.shape) != expected or tuple(V.shape) != expected:
+            raise ValueError(
+                f"K and V must have shape (batch * num_heads, keys, num_hiddens / num_heads) = {expected}, got "
+                f"{tuple(K.shape)} and {tuple(V.shape)}"
+            )
+        shape = (queries.shape[0], self.num_heads, queries.shape[1], K.shape[1])
+        allowed = combined_mask(shape, valid_lens, mask, queries.device)
+        if allowed is not None:
+            queries = queries.masked_fill(sees_nothing(allowed.any(dim=1)), 0.0)
+        return self._pool(queries, K, V, allowed, shape, need_weights)
+
+    def _pool(
+        self,
+        queries: Tensor,
+        K: Tensor,
+        V: Tensor,
+        allowed: Tensor | None,
+        shape: tuple[int, ...],
+        need_weights: bool,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        Q, K, placed = self._with_positions(transpose_qkv(self.W_q(queries), self.num_heads), K, shape)
         pooled = self.attention(
             Q,
             K,
@@ -123,8 +190,8 @@ class MultiHeadAttention(nn.Module):
         )
         heads, weights = pooled if need_weights else (pooled, None)
         output = self.W_o(transpose_output(heads, self.num_heads))
-        if in_any_head is not None:  # a bias would reach it otherwise
-            output = output.masked_fill(sees_nothing(in_any_head), 0.0)
+        if allowed is not None:  # a bias would reach those that see nothing otherwise
+            output = output.masked_fill(sees_nothing(allowed.any(dim=1)), 0.0)
         return output if weights is None else (output, weights.unflatten(0, shape[:2]))
 
     def _with_positions(self, Q: Tensor, K: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor, dict[str, Tensor]]:

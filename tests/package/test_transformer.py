@@ -1,0 +1,303 @@
+"""The Transformer: equal to PyTorch's layers, causal always, the same token by token, and blind to padding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import d2lmini as d2l
+
+SCHEMES = ["none", "sinusoidal", "learned", "rotary", "alibi", "relative", "relative-keys", "t5"]
+DOUBLE = torch.float64
+either_norm = pytest.mark.parametrize("norm_first", [False, True])
+
+
+def drawn(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=DOUBLE)
+
+
+def decoder(**kwargs: Any) -> d2l.TransformerDecoder:
+    torch.manual_seed(0)
+    made = d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0, True, max_len=20, **kwargs).double()
+    for parameter in made.parameters():  # tables that are 0 at first would hide a mistake
+        nn.init.normal_(parameter, std=0.5)
+    return made.eval()
+
+
+def copy_attention(ours: d2l.MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    for name in ("weight", "bias"):
+        parts = getattr(theirs, f"in_proj_{name}").chunk(3)
+        for layer, part in zip((ours.W_q, ours.W_k, ours.W_v), parts, strict=True):
+            getattr(layer, name).data.copy_(part)
+        getattr(ours.W_o, name).data.copy_(getattr(theirs.out_proj, name))
+
+
+def copy_rest(ours: Any, theirs: Any, norms: int) -> None:
+    ours.ffn.dense1.load_state_dict(theirs.linear1.state_dict())
+    ours.ffn.dense2.load_state_dict(theirs.linear2.state_dict())
+    for i in range(1, norms + 1):
+        getattr(ours, f"addnorm{i}").ln.load_state_dict(getattr(theirs, f"norm{i}").state_dict())
+
+
+def shake(module: nn.Module) -> None:
+    """Norms begin as the identity, biases as 0: draw them, so that an exchanged one shows."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.4)
+
+
+def expect_same_gradients(ours: Tensor, theirs: Tensor, inputs: list[Tensor]) -> None:
+    torch.testing.assert_close(ours, theirs)
+    grads = [torch.autograd.grad(output.square().sum(), inputs, retain_graph=True) for output in (ours, theirs)]
+    for our_grad, their_grad in zip(*grads, strict=True):
+        torch.testing.assert_close(our_grad, their_grad)
+
+
+@either_norm
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_encoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
+    torch.manual_seed(0)
+    theirs = nn.TransformerEncoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=norm_first).double()
+    shake(theirs)
+    ours = d2l.TransformerEncoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first).double()
+    copy_attention(ours.attention, theirs.self_attn)
+    copy_rest(ours, theirs, 2)
+    X = drawn(2, 5, 12).requires_grad_()
+    lens = torch.tensor([5, 3]) if padded else None
+    ignored = None if lens is None else ~d2l.valid_lens_mask(lens, 5)[:, 0]
+    counted = torch.ones(2, 5, 1) if ignored is None else ~ignored[..., None]
+    expect_same_gradients(ours(X, lens) * counted, theirs(X, src_key_padding_mask=ignored) * counted, [X])
+    output, weights = ours(X, lens, need_weights=True)
+    torch.testing.assert_close(output, ours(X, lens))
+    assert weights.shape == (2, 3, 5, 5)
+
+
+@either_norm
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_decoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
+    torch.manual_seed(0)
+    theirs = nn.TransformerDecoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=norm_first).double()
+    shake(theirs)
+    ours = d2l.TransformerDecoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first).double()
+    copy_attention(ours.attention1, theirs.self_attn)
+    copy_attention(ours.attention2, theirs.multihead_attn)
+    copy_rest(ours, theirs, 3)
+    X, E = drawn(2, 5, 12).requires_grad_(), drawn(2, 7, 12).requires_grad_()
+    lens = torch.tensor([7, 4]) if padded else None
+    ignored = None if lens is None else ~d2l.valid_lens_mask(lens, 7)[:, 0]
+    later = d2l.to_mha_mask(d2l.causal_mask(5), 3)
+    expected = theirs(X, E, tgt_mask=later, memory_key_padding_mask=ignored)
+    output, (K, V), weights = ours(X, ours.attention2.keys_and_values(E, E), lens)
+    expect_same_gradients(output, expected, [X, E])
+    assert weights is None and K.shape == V.shape == (6, 5, 4)
+    with_weights, _, (to_self, to_memory) = ours(X, ours.attention2.keys_and_values(E, E), lens, need_weights=True)
+    torch.testing.assert_close(with_weights, expected)
+    assert to_self.shape == (2, 3, 5, 5) and to_memory.shape == (2, 3, 5, 7)
+    assert (to_self.triu(1) == 0).all() and (lens is None or (to_memory[1, ..., 4:] == 0).all())
+
+
+def test_the_position_wise_network_is_a_convolution_with_kernel_1() -> None:
+    torch.manual_seed(0)
+    ffn, X = d2l.PositionWiseFFN(4, 8, 3), torch.randn(2, 5, 4)
+    hidden = F.relu(F.conv1d(X.transpose(1, 2), ffn.dense1.weight[..., None], ffn.dense1.bias))
+    expected = F.conv1d(hidden, ffn.dense2.weight[..., None], ffn.dense2.bias).transpose(1, 2)
+    torch.testing.assert_close(ffn(X), expected)
+    changed = X.clone()
+    changed[:, 3] += 1
+    assert [(ffn(changed) - ffn(X))[:, i].abs().max() > 0 for i in range(5)] == [False, False, False, True, False]
+
+
+def test_add_norm() -> None:
+    torch.manual_seed(0)
+    X, Y, add_norm = torch.randn(2, 3, 4), torch.randn(2, 3, 4), d2l.AddNorm(4, 0.5)
+    torch.testing.assert_close(add_norm.eval()(X, Y), F.layer_norm(X + Y, [4]))
+    torch.testing.assert_close(add_norm.around(X, torch.exp, norm_first=False), F.layer_norm(X + X.exp(), [4]))
+    torch.testing.assert_close(add_norm.around(X, torch.exp, norm_first=True), X + F.layer_norm(X, [4]).exp())
+    dropped = add_norm.train().around(torch.zeros(1, 1, 4), lambda Z: Z + 1, norm_first=True)
+    assert set(dropped.flatten().tolist()) <= {0.0, 2.0}
+    assert d2l.AddNorm((3, 4), 0.0)(X, Y).mean(dim=(1, 2)).abs().max() < 1e-6
+    with pytest.raises(ValueError, match=r"same shape, got \(2, 3, 4\) and \(2, 1, 4\)"):
+        add_norm(X, Y[:, :1])
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("positions", SCHEMES)
+def test_a_decoder_never_sees_the_future(positions: str, training: bool) -> None:
+    """D2L's decoder has no causal mask in evaluation: there a later token changes earlier logits."""
+    model, E = decoder(positions=positions).train(training), drawn(2, 4, 12)
+    tokens = torch.randint(11, (2, 6))
+    changed = tokens.clone()
+    changed[:, 4:] = (changed[:, 4:] + 1) % 11
+    before, after = model(tokens, E), model(changed, E)
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert (before[:, 4:] - after[:, 4:]).abs().max() > 1e-3
+
+
+@either_norm
+@pytest.mark.parametrize("positions", SCHEMES)
+@pytest.mark.parametrize("sizes", [[1] * 6, [3, 1, 2]])
+def test_token_by_token_is_the_parallel_pass(positions: str, sizes: list[int], norm_first: bool) -> None:
+    """D2L generates every token at position 0."""
+    model, E, lens = decoder(positions=positions, norm_first=norm_first), drawn(2, 4, 12), torch.tensor([4, 2])
+    tokens = torch.randint(11, (2, 6))
+    expected, expected_weights = model(tokens, E, lens, need_weights=True)
+    state, found, rows = model.start(E, lens), [], []
+    for part in tokens.split(sizes, dim=1):
+        first_state = state
+        logits, state, weights = model.step(part, state, need_weights=True)
+        found.append(logits)
+        rows.append(weights[1][0])
+        assert state.num_steps == first_state.num_steps + part.shape[1]  # the old state is as it was
+    torch.testing.assert_close(torch.cat(found, dim=1), expected)
+    padded = [F.pad(row, (0, 6 - row.shape[-1])) for row in rows]
+    torch.testing.assert_close(torch.cat(padded, dim=2), expected_weights[1][0])
+    torch.testing.assert_close(model(tokens, E, lens), expected)
+
+
+def test_one_state_can_be_continued_in_two_ways() -> None:
+    model, E = decoder(), drawn(1, 4, 12)
+    _, state, _ = model.step(torch.tensor([[1, 2]]), model.start(E))
+    for token in (3, 4):
+        logits, _, _ = model.step(torch.tensor([[token]]), state)
+        torch.testing.assert_close(logits[:, 0], model(torch.tensor([[1, 2, token]]), E)[:, 2])
+
+
+@either_norm
+@pytest.mark.parametrize("positions", SCHEMES)
+def test_padding_never_changes_a_result(positions: str, norm_first: bool) -> None:
+    torch.manual_seed(0)
+    encoder = d2l.TransformerEncoder(
+        11, 12, 20, 3, 2, 0.0, True, positions=positions, norm_first=norm_first, max_len=20
+    ).double()
+    shake(encoder)
+    model = decoder(positions=positions, norm_first=norm_first)
+    source, target = torch.randint(11, (2, 5)), torch.randint(11, (2, 4))
+    lens = torch.tensor([5, 3])
+    expected = model(target, encoder(source, lens), lens)
+    for filling in (0, 7):
+        longer = F.pad(source, (0, 4), value=filling)
+        longer[1, 3:] = filling
+        found = model(F.pad(target, (0, 3), value=filling), encoder(longer, lens), lens)
+        torch.testing.assert_close(found[:, :4], expected)
+
+
+@either_norm
+def test_the_encoder_stack(norm_first: bool) -> None:
+    torch.manual_seed(0)
+    encoder = d2l.TransformerEncoder(7, 8, 16, 2, 3, 0.0, norm_first=norm_first)
+    tokens = torch.randint(7, (2, 5))
+    X = encoder.embedding(tokens) + encoder.on_tokens.P[:, :5]
+    expected_weights = []
+    for blk in encoder.blks:
+        X, weights = blk(X, need_weights=True)
+        expected_weights.append(weights)
+    X = F.layer_norm(X, [8]) if norm_first else X
+    output, found = encoder(tokens, need_weights=True)
+    torch.testing.assert_close(output, X)
+    torch.testing.assert_close(found, expected_weights)
+    torch.testing.assert_close(encoder(tokens), X, atol=1e-5, rtol=1e-5)
+    causal = encoder(tokens, mask=d2l.causal_mask(5), need_weights=True)[1]
+    assert all((weights.triu(1) == 0).all() for weights in causal)
+
+
+def test_dropout_acts_in_training_only() -> None:
+    torch.manual_seed(0)
+    tokens, E = torch.randint(7, (1, 5)), torch.randn(1, 3, 8)
+    for model, rest in (
+        (d2l.TransformerEncoder(7, 8, 16, 2, 1, 0.5), ()),
+        (d2l.TransformerDecoder(7, 8, 16, 2, 1, 0.5), (E,)),
+    ):
+        assert not torch.equal(model(tokens, *rest), model(tokens, *rest))
+        assert torch.equal(model.eval()(tokens, *rest), model(tokens, *rest))
+
+
+def test_layers_are_made_once_and_known_by_name() -> None:
+    made = d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions="rotary")
+    assert isinstance(made.attention1.positions, d2l.RotaryEmbedding) and made.attention2.positions is None
+    assert not d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions="t5").attention1.positions.bidirectional  # type: ignore[union-attr]
+    assert d2l.TransformerEncoderBlock(8, 16, 2, 0.1, positions="t5").attention.positions.bidirectional  # type: ignore[union-attr]
+    stacks = d2l.TransformerEncoder(7, 8, 16, 2, 3, 0.1), d2l.TransformerDecoder(7, 8, 16, 2, 3, 0.1)
+    assert all(len(stack.blks) == 3 and stack.on_tokens.P.shape == (1, 1000, 8) for stack in stacks)
+
+
+def stack(**changed: Any) -> Any:
+    sizes = {"vocab_size": 7, "num_hiddens": 8, "ffn_num_hiddens": 16, "num_heads": 2, "num_blks": 1, "dropout": 0.0}
+    return d2l.TransformerEncoder(**(sizes | changed)), d2l.TransformerDecoder(**(sizes | changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size must be an integer of at least 1"),
+        ({"num_blks": 0}, "num_blks must be an integer of at least 1"),
+        ({"ffn_num_hiddens": 1.5}, "ffn_num_hiddens must be an integer of at least 1"),
+        ({"num_heads": 3}, "divisible by num_heads"),
+        ({"positions": "rotery"}, "must be one of 'none', 'sinusoidal'.*got 'rotery'"),
+    ],
+)
+def test_sizes_are_checked(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        stack(**changed)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e, d: e(torch.tensor([[7]])), r"tokens must lie in 0\.\.6, got values from 7 to 7"),
+        (lambda e, d: e(torch.tensor([[-1, 2]])), r"tokens must lie in 0\.\.6, got values from -1 to 2"),
+        (lambda e, d: e(torch.tensor([1, 2])), r"tokens must be integers of shape \(batch, steps\), got .*\(2,\)"),
+        (lambda e, d: e(torch.zeros(1, 2)), r"tokens must be integers of shape \(batch, steps\), got torch.float32"),
+        (lambda e, d: e([[1]]), "got list"),
+        (lambda e, d: e(torch.zeros(1, 11).long()), "length 11 does not fit into max_len=10"),
+        (lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 9)), "keys must have size 8"),
+        (lambda e, d: d(torch.zeros(2, 2).long(), torch.zeros(1, 3, 8)), r"K and V must have shape .*= \(4, 3, 4\)"),
+        (lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 8), torch.tensor([4])), r"lie in 0\.\.3"),
+    ],
+)
+def test_bad_input_is_refused(call: Callable[[Any, Any], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(*stack(max_len=10))
+
+
+def test_a_cache_that_is_too_long_for_the_table_is_refused() -> None:
+    model = stack(max_len=3)[1]
+    _, state, _ = model.step(torch.zeros(1, 3).long(), model.start(torch.zeros(1, 2, 8)))
+    with pytest.raises(ValueError, match="length 1 that begins at position offset=3 does not fit into max_len=3"):
+        model.step(torch.zeros(1, 1).long(), state)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("positions", [None, "rotary", "alibi"])
+def test_attending_to_kept_keys_and_values_is_calling_the_layer(positions: str | None, need_weights: bool) -> None:
+    torch.manual_seed(0)
+    scheme = d2l.make_positions(positions, 12, 3)[1] if positions else None
+    mha = d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0, True, positions=scheme).double()
+    Q, K, V, lens = drawn(2, 3, 5), drawn(2, 4, 6), drawn(2, 4, 7), torch.tensor([4, 0])
+    kept = mha.keys_and_values(K, V)
+    assert [tuple(part.shape) for part in kept] == [(6, 4, 4)] * 2
+    for restricted in ({}, {"valid_lens": lens}, {"mask": d2l.causal_mask(3, 4)}):
+        found = mha.attend(Q, *kept, **restricted, need_weights=need_weights)
+        torch.testing.assert_close(found, mha(Q, K, V, **restricted, need_weights=need_weights))
+    Q[1] = math.nan  # a query that sees nothing may hold anything
+    assert not mha.attend(Q, *kept, lens)[1].any()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((2, 3, 5), (6, 4, 3), (6, 4, 4)), r"= \(6, 4, 4\), got \(6, 4, 3\) and \(6, 4, 4\)"),
+        (((2, 3, 5), (6, 4, 4), (6, 5, 4)), r"got \(6, 4, 4\) and \(6, 5, 4\)"),
+        (((1, 3, 5), (6, 4, 4), (6, 4, 4)), r"= \(3, 4, 4\), got \(6, 4, 4\)"),
+        (((2, 3, 6), (6, 4, 4), (6, 4, 4)), "queries must have size 5"),
+        (((2, 5), (6, 4, 4), (6, 4, 4)), "queries must have shape"),
+    ],
+)
+def test_kept_keys_and_values_must_fit(shapes: Any, message: str) -> None:
+    mha = d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0)
+    with pytest.raises(ValueError, match=message):
+        mha.attend(*(torch.zeros(shape) for shape in shapes))
