@@ -6,7 +6,13 @@
 from d2lmini.attention import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
 from d2lmini.checks import check
 from d2lmini.complexity import activation_memory, count_flops, differences, doubling, longest_chain
-from d2lmini.drawings import draw_architectures, draw_multi_head_attention, show_tables
+from d2lmini.drawings import (
+    draw_architectures,
+    draw_multi_head_attention,
+    draw_residual_streams,
+    draw_transformer,
+    show_tables,
+)
 from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
 from d2lmini.multihead import MultiHeadAttention, transpose_output, transpose_qkv
 from d2lmini.plot import plot, show_heatmaps, use_svg_display
@@ -61,6 +67,8 @@ __all__ = [
     "doubling",
     "draw_architectures",
     "draw_multi_head_attention",
+    "draw_residual_streams",
+    "draw_transformer",
     "from_mha_mask",
     "layers_to_connect",
     "longest_chain",

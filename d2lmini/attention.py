@@ -17,6 +17,7 @@ from d2lmini.inputs import (
     check_bias,
     check_inputs,
     check_layer,
+    check_number,
     check_sequences,
     check_size,
     hide_unseen,
@@ -69,6 +70,7 @@ class DotProductAttention(nn.Module):
 
     def __init__(self, dropout: float) -> None:
         super().__init__()
+        check_number("dropout", dropout, 0, 1)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -166,6 +168,7 @@ class AdditiveAttention(nn.Module):
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        check_number("dropout", dropout, 0, 1)
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -12,7 +12,13 @@ from torch import Tensor
 
 from d2lmini.plot import check_names, use_svg_display
 
-__all__ = ["draw_architectures", "draw_multi_head_attention", "show_tables"]
+__all__ = [
+    "draw_architectures",
+    "draw_multi_head_attention",
+    "draw_residual_streams",
+    "draw_transformer",
+    "show_tables",
+]
 
 # Cells keep these colours in the dark, as heatmaps do. They differ in lightness, too.
 _GROUP_COLOURS = ("#e3effc", "#f3b27a", "#8fd0b8", "#c9a6dc")
@@ -144,6 +150,75 @@ def draw_architectures() -> None:
                 panel.plot(i, level, "o", color="#0a5fb4", markersize=7, zorder=3)
             panel.text(i, -0.55, f"$x_{i + 1}$", ha="center", va="center")
             panel.text(i, top + 0.4, f"$y_{i + 1}$", ha="center", va="center")
+
+
+def draw_transformer() -> None:
+    """Draw encoder and decoder of a Transformer, and what goes from one to the other."""
+    use_svg_display()
+    axes = plt.figure(figsize=(5.6, 5.2)).add_subplot()
+    axes.set(xlim=(0, 10.6), ylim=(0, 10.4))
+    axes.axis("off")
+    tops = [
+        _column(axes, 2.4, "source tokens", "N encoder blocks", ["self-attention", "feed-forward"]),
+        _column(
+            axes,
+            8.0,
+            "target tokens so far",
+            "N decoder blocks",
+            ["causal self-attention", "cross-attention", "feed-forward"],
+        ),
+    ]
+    colour, dashes = _KEYS
+    way = [(2.4, tops[0]), (2.4, tops[0] + 0.5), (5.2, tops[0] + 0.5), (5.2, 4.7)]
+    axes.plot(*zip(*way, strict=True), color=colour, lw=1.2, linestyle=dashes)
+    _arrow(axes, 5.2, 4.7, 5.9, 4.7, colour, dashes)
+    axes.text(3.8, tops[0] + 0.85, "keys and values", ha="center", va="center")
+    axes.text(8.15, 3.95, "queries", ha="left", va="center", fontsize=8)
+    _arrow(axes, 8.0, tops[1], 8.0, tops[1] + 0.45)
+    _box(axes, 8.0, tops[1] + 0.8, 4.2, "linear")
+    _arrow(axes, 8.0, tops[1] + 1.14, 8.0, tops[1] + 1.6)
+    axes.text(8.0, tops[1] + 1.8, "logits of the next token", ha="center", va="center")
+
+
+def _column(axes: Axes, x: float, below: str, name: str, layers: Sequence[str]) -> float:
+    """Blocks of layers, each with its norm; returns the height at which what comes out of them leaves."""
+    axes.text(x, 0.15, below, ha="center", va="center")
+    _arrow(axes, x, 0.35, x, 0.8)
+    _box(axes, x, 1.15, 4.2, "embedding + positions")
+    y = 1.5
+    for layer in layers:
+        _arrow(axes, x, y, x, y + 0.6)
+        _box(axes, x, y + 0.95, 4.2, layer, (_KEYS if layer == "cross-attention" else _QUERIES)[0])
+        _box(axes, x, y + 1.65, 4.2, "add & norm", _VALUES[0])
+        y += 2.0
+    axes.add_patch(Rectangle((x - 2.3, 1.8), 4.6, y - 1.45, fill=False, ec="#59636e", ls=":", lw=1))
+    axes.text(x - 2.2, y + 0.12, name, ha="left", va="center", fontsize=8)
+    return y + 0.35
+
+
+def draw_residual_streams() -> None:
+    """Draw the two orders of a Transformer block: norms in the residual stream, and beside it."""
+    use_svg_display()
+    _, panels = plt.subplots(1, 2, figsize=(5.2, 3.6))
+    for panel, name in zip(panels, ("post-norm", "pre-norm"), strict=True):
+        panel.set(xlim=(0, 6), ylim=(0, 9.3), title=name)
+        panel.axis("off")
+        panel.plot([1.6, 1.6], [0.1, 8.8], color="#0a5fb4", lw=2, linestyle="-", zorder=0.5)
+        _arrow(panel, 1.6, 8.7, 1.6, 9.2, "#0a5fb4")
+        for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
+            _branch(panel, bottom, layer, norm_first=name == "pre-norm")
+
+
+def _branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) -> None:
+    """A layer beside the stream, and its norm."""
+    top, place_of_norm = (bottom + 3.1, (4.2, bottom + 0.9)) if norm_first else (bottom + 2.4, (1.6, bottom + 3.3))
+    way = [(1.6, bottom), (4.2, bottom), (4.2, top)]
+    panel.plot(*zip(*way, strict=True), color="#59636e", lw=1.2, linestyle="-", zorder=0.5)
+    _arrow(panel, 4.2, top, 1.85, top)
+    _box(panel, 4.2, top - 1.1, 2.9, layer, "#b34700")
+    _box(panel, *place_of_norm, 1.5, "norm", "#00785c")
+    panel.plot(1.6, top, "o", color="#ffffff", markeredgecolor="#0a5fb4", markersize=11)
+    panel.text(1.6, top, "+", ha="center", va="center", zorder=4)
 
 
 def _box(axes: Axes, x: float, y: float, width: float, text: str, colour: str = "#1f2328") -> None:

@@ -115,7 +115,8 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             keys: ``(batch, keys, key_size)``.
-            values: ``(batch, keys, value_size)``.
+            values: ``(batch, keys, value_size)``. Padding is projected like the rest: NaN in it would reach the
+                gradients of the projections.
 
         Returns:
             Keys and values, ``(batch * num_heads, keys, num_hiddens / num_heads)`` each, without positions. Those of

@@ -75,7 +75,21 @@ class ALiBi(RelativePositions):
         return f"num_heads={self.num_heads}"
 
 
-class RelativePositionBias(RelativePositions):
+class _ClippedOffsets(RelativePositions):
+    """What the two schemes share that learn something for each offset, clipped to ``max_distance``."""
+
+    def __init__(self, max_distance: int) -> None:
+        super().__init__()
+        check_size("max_distance", max_distance)
+        self.max_distance = max_distance
+
+    def _indices(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Row of the table for each query and key: ``0..2 * max_distance``."""
+        offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
+        return offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
+
+
+class RelativePositionBias(_ClippedOffsets):
     r"""A learned number for each head and each offset, clipped to :math:`\pm` ``max_distance``.
 
     The offsets are clipped as in `Shaw et al. (2018) <https://arxiv.org/abs/1803.02155>`_, where each has a vector:
@@ -90,25 +104,21 @@ class RelativePositionBias(RelativePositions):
     """
 
     def __init__(self, num_heads: int, max_distance: int = 8) -> None:
-        super().__init__()
+        super().__init__(max_distance)
         check_size("num_heads", num_heads)
-        check_size("max_distance", max_distance)
-        self.max_distance = max_distance
         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, ``(num_heads, queries, keys)``. See :class:`RelativePositions`."""
         check_positions(queries, keys, len(self.table))
-        offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        indices = offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
-        return queries, keys, at_least_float32(self.table)[:, indices]
+        return queries, keys, at_least_float32(self.table)[:, self._indices(queries, keys)]
 
     def extra_repr(self) -> str:
         """What ``print`` shows."""
         return f"num_heads={len(self.table)}, max_distance={self.max_distance}"
 
 
-class RelativePositionKeys(RelativePositions):
+class RelativePositionKeys(_ClippedOffsets):
     r"""A learned vector for each offset, added to the key (`Shaw et al., 2018 <https://arxiv.org/abs/1803.02155>`_).
 
     The score of query :math:`i` and key :math:`j` becomes :math:`q_i^\top (k_j + a_c) / \sqrt{p}`, with
@@ -124,10 +134,8 @@ class RelativePositionKeys(RelativePositions):
     """
 
     def __init__(self, head_size: int, max_distance: int = 8) -> None:
-        super().__init__()
+        super().__init__(max_distance)
         check_size("head_size", head_size)
-        check_size("max_distance", max_distance)
-        self.max_distance = max_distance
         self.vectors = nn.Parameter(torch.empty(2 * max_distance + 1, head_size))
         nn.init.xavier_uniform_(self.vectors)
 
@@ -136,13 +144,11 @@ class RelativePositionKeys(RelativePositions):
         check_positions(queries, keys)
         if queries.shape[-1] != self.vectors.shape[1]:
             raise ValueError(f"queries must have head_size={self.vectors.shape[1]}, got {tuple(queries.shape)}")
-        offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        indices = offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
         # A query meets each vector once, not once for each key.
         with without_autocast(queries.device):
             asking = at_least_float32(queries)
             scores = asking @ self.vectors.T.to(asking.dtype) / math.sqrt(queries.shape[-1])
-        return queries, keys, scores.gather(-1, indices.expand(*queries.shape[:-1], -1))
+        return queries, keys, scores.gather(-1, self._indices(queries, keys).expand(*queries.shape[:-1], -1))
 
     def extra_repr(self) -> str:
         """What ``print`` shows."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from d2lmini.inputs import check_choice, check_offset, check_sequences, check_size
+from d2lmini.inputs import check_choice, check_flag, check_number, check_offset, check_sequences, check_size
 from d2lmini.position_bias import ALiBi, RelativePositionBias, RelativePositionKeys, T5PositionBias
 from d2lmini.relative_positions import RelativePositions, RotaryEmbedding, position_angles
 
@@ -26,6 +26,7 @@ class _AddedEncoding(nn.Module):
         super().__init__()
         check_size("num_hiddens", num_hiddens)
         check_size("max_len", max_len)
+        check_number("dropout", dropout, 0, 1)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, X: Tensor, offset: int = 0) -> Tensor:
@@ -102,14 +103,14 @@ class LearnedPositionalEncoding(_AddedEncoding):
 
 
 def make_positions(
-    name: str, num_hiddens: int, num_heads: int, *, max_len: int = 1000, bidirectional: bool = True
+    positions: str, num_hiddens: int, num_heads: int, *, max_len: int = 1000, bidirectional: bool = True
 ) -> tuple[nn.Module, RelativePositions | None]:
     """Make a position scheme by its name, for a layer of attention and the tokens that go into it.
 
     Args:
-        name: ``"none"``; ``"sinusoidal"`` or ``"learned"``, which are added to the tokens; ``"rotary"``, ``"alibi"``,
-            ``"relative"`` (a number for each clipped offset), ``"relative-keys"`` (a vector for each clipped offset)
-            or ``"t5"``, which work inside attention.
+        positions: ``"none"``; ``"sinusoidal"`` or ``"learned"``, which are added to the tokens; ``"rotary"``,
+            ``"alibi"``, ``"relative"`` (a number for each clipped offset), ``"relative-keys"`` (a vector for each
+            clipped offset) or ``"t5"``, which work inside attention.
         num_hiddens: size of a token.
         num_heads: number of heads of the layer.
         max_len: number of positions, for those schemes that have a table of them.
@@ -125,8 +126,7 @@ def make_positions(
     check_size("num_hiddens", num_hiddens)
     check_size("num_heads", num_heads)
     check_size("max_len", max_len)
-    if not isinstance(bidirectional, bool):
-        raise ValueError(f"bidirectional must be True or False, got {bidirectional!r}")
+    check_flag("bidirectional", bidirectional)
     if num_hiddens % num_heads:
         raise ValueError(f"num_hiddens={num_hiddens} must be divisible by num_heads={num_heads}")
     added: dict[str, Callable[[], nn.Module]] = {
@@ -140,7 +140,7 @@ def make_positions(
         "relative-keys": lambda: RelativePositionKeys(num_hiddens // num_heads),
         "t5": lambda: T5PositionBias(num_heads, bidirectional=bidirectional),
     }
-    check_choice("name", name, ("none", *added, *in_attention))
-    if name == "rotary" and num_hiddens // num_heads % 2:
+    check_choice("positions", positions, ("none", *added, *in_attention))
+    if positions == "rotary" and num_hiddens // num_heads % 2:
         raise ValueError(f"rotary needs an even size of a head, got num_hiddens={num_hiddens}, num_heads={num_heads}")
-    return added.get(name, nn.Identity)(), in_attention[name]() if name in in_attention else None
+    return added.get(positions, nn.Identity)(), in_attention[positions]() if positions in in_attention else None

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from d2lmini.inputs import check_choice, check_size
+from d2lmini.inputs import check_choice, check_number, check_size
 
 __all__ = ["Trained", "choose_device", "train"]
 
-_WINDOW = 20  # steps over which a loss is averaged before it counts as better or not
+_WINDOW = 20  # steps over which the loss is averaged before it counts as better or not
+_SMALLEST = sys.float_info.min
 
 
 class Trained(NamedTuple):
-    """What :func:`train` returns: the model, in evaluation mode, and the loss of each step."""
+    """What :func:`train` returns: the model after the last step, in evaluation mode, and the loss of each step."""
 
     model: nn.Module
     losses: list[float]
 
 
-def choose_device(name: str = "auto") -> torch.device:
+def choose_device(device: str = "auto") -> torch.device:
     """A device by its name.
 
     Args:
-        name: ``"cpu"``, ``"cuda"`` or ``"mps"``; ``"auto"`` takes the first of CUDA, MPS and CPU that is there.
+        device: ``"cpu"``, ``"cuda"`` or ``"mps"``; ``"auto"`` takes the first of CUDA, MPS and CPU that is there.
 
     Raises:
         ValueError: if the name is another one, or there is no such device.
     """
-    check_choice("name", name, ("auto", "cpu", "cuda", "mps"))
+    check_choice("device", device, ("auto", "cpu", "cuda", "mps"))
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if name == "auto":
-        name = next(device for device, available in there.items() if available)
-    if not there[name]:
-        raise ValueError(f"there is no device {name!r} here; there is {[d for d, found in there.items() if found]}")
-    return torch.device(name)
+    if device == "auto":
+        device = next(name for name, available in there.items() if available)
+    if not there[device]:
+        raise ValueError(f"there is no device {device!r} here; there is {[name for name in there if there[name]]}")
+    return torch.device(device)
 
 
 def train(
@@ -56,41 +61,87 @@ def train(
     """Make a model and train it with Adam.
 
     Args:
-        make: makes the model. It is called after the seed was set, so that a seed determines everything.
+        make: makes the model. It is called after the seed was set, so that a seed determines all that torch draws.
         draw: returns a batch: a tuple of tensors, which are moved to the device.
         loss: ``loss(model, *batch)`` returns the mean loss of a batch as a tensor of one number.
-        seed: for the weights, the batches and dropout. The random numbers of the caller are left as they were.
+        seed: for the weights, the batches and dropout. The caller's random numbers of torch are left as they were.
         steps: number of steps, at least 1.
-        lr: learning rate.
-        clip: largest norm of the gradient; a longer one is shortened.
+        lr: learning rate, more than 0.
+        clip: largest norm of the gradient, more than 0; a longer one is shortened.
         device: see :func:`choose_device`.
         patience: stop early when the mean loss of the last 20 steps has not become better for this many steps.
 
+    Returns:
+        The model after the last step, and the losses.
+
     Raises:
-        ValueError: if an argument is not allowed, or a loss is not finite; the message names the step.
+        ValueError: if an argument is not allowed, or a loss or a gradient is not finite; the message names the step.
     """
-    check_size("steps", steps)
-    if patience is not None:
-        check_size("patience", patience)
+    _check_settings(seed, steps, lr, clip, patience)
     place = choose_device(device)
-    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
+    with _own_random_numbers(), torch.enable_grad():
         torch.manual_seed(seed)
-        model = make().to(place).train()
+        model = _made(make).to(place).train()
         adam = torch.optim.Adam(model.parameters(), lr=lr)
         losses: list[float] = []
-        best, best_step = float("inf"), 0
+        best, best_step = math.inf, _WINDOW - 1
         for step in tqdm(range(steps), desc="training", leave=False):
-            value = loss(model, *(part.to(place) for part in draw()))
-            if value.numel() != 1 or not torch.isfinite(value):
-                raise ValueError(f"loss must return one finite number, got {value.detach()} at step {step}")
+            value = loss(model, *_moved(draw(), place))
+            _check_loss(value, step)
             adam.zero_grad()
             value.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), clip)
+            if not torch.isfinite(nn.utils.clip_grad_norm_(model.parameters(), clip)):
+                raise ValueError(f"the gradient of the loss must be finite, it is not at step {step}")
             adam.step()
             losses.append(value.item())
-            recent = sum(losses[-_WINDOW:]) / len(losses[-_WINDOW:])
-            if recent < best:
+            if step + 1 >= _WINDOW and (recent := fmean(losses[-_WINDOW:])) < best:
                 best, best_step = recent, step
             if patience is not None and step - best_step >= patience:
                 break
+        adam.zero_grad()
     return Trained(model.eval(), losses)
+
+
+@contextmanager
+def _own_random_numbers() -> Iterator[None]:
+    """Torch's random numbers of all devices are afterwards as they were: a seed is set on all of them."""
+    on_mps = torch.mps.get_rng_state() if torch.backends.mps.is_available() else None
+    try:
+        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+            yield
+    finally:
+        if on_mps is not None:
+            torch.mps.set_rng_state(on_mps)
+
+
+def _check_settings(seed: int, steps: int, lr: float, clip: float, patience: int | None) -> None:
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+        raise ValueError(f"seed must be an integer in 0..2**63 - 1, got {seed!r}")
+    check_size("steps", steps)
+    check_number("lr", lr, _SMALLEST, sys.float_info.max)
+    check_number("clip", clip, _SMALLEST, math.inf)
+    if patience is not None:
+        check_size("patience", patience)
+
+
+def _made(make: Callable[[], nn.Module]) -> nn.Module:
+    model = make()
+    if not isinstance(model, nn.Module) or not any(part.requires_grad for part in model.parameters()):
+        raise ValueError(f"make must return a module with parameters to train, got {type(model).__name__}")
+    return model
+
+
+def _moved(batch: Any, place: torch.device) -> list[Tensor]:
+    if not isinstance(batch, (tuple, list)) or not all(isinstance(part, Tensor) for part in batch):
+        raise ValueError(f"draw must return a tuple of tensors, got {type(batch).__name__}")
+    return [part.to(place) for part in batch]
+
+
+def _check_loss(value: Any, step: int) -> None:
+    if not isinstance(value, Tensor) or value.numel() != 1 or not value.is_floating_point():
+        found = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"loss must return a tensor of one number, got {found} at step {step}")
+    if not torch.isfinite(value):
+        raise ValueError(f"loss must return one finite number, got {value.item()} at step {step}")
+    if not value.requires_grad:
+        raise ValueError(f"loss must depend on the parameters of the model, it does not at step {step}")

@@ -7,7 +7,8 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from d2lmini.inputs import check_size
+from d2lmini.inputs import check_layer, check_number, check_sequences, check_size
+from d2lmini.masks import valid_lens_mask
 from d2lmini.positional import make_positions
 from d2lmini.transformer_blocks import KeysAndValues, TransformerDecoderBlock, TransformerEncoderBlock
 
@@ -36,23 +37,43 @@ class DecoderState(NamedTuple):
 
 
 class _Stack(nn.Module):
-    """What encoder and decoder share: tokens become vectors with positions; a norm at the end of pre-norm blocks."""
+    """What encoder and decoder share: tokens become vectors with positions, and go through blocks."""
+
+    block: type[TransformerEncoderBlock] | type[TransformerDecoderBlock]
 
     def __init__(
-        self, vocab_size: int, num_hiddens: int, num_heads: int, dropout: float, positions: str, max_len: int
+        self,
+        vocab_size: int,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        num_blks: int,
+        dropout: float,
+        use_bias: bool = False,
+        *,
+        norm_first: bool = False,
+        positions: str = "sinusoidal",
+        max_len: int = 1000,
     ) -> None:
         super().__init__()
-        check_size("vocab_size", vocab_size)
+        for name, size in (("vocab_size", vocab_size), ("num_hiddens", num_hiddens), ("num_blks", num_blks)):
+            check_size(name, size)
+        check_number("dropout", dropout, 0, 1)
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         self.on_tokens = make_positions(positions, num_hiddens, num_heads, max_len=max_len)[0]
         self.dropout = nn.Dropout(dropout)
+        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
+        self.blks = nn.ModuleList(
+            [self.block(*sizes, norm_first=norm_first, positions=positions) for _ in range(num_blks)]
+        )
+        self.norm = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
 
     def embed(self, tokens: Tensor, offset: int = 0) -> Tensor:
         """Vectors of the tokens, ``(batch, steps)``, with what the scheme adds to them."""
         vocab_size = self.embedding.num_embeddings
         if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
             found = f"{tokens.dtype} {tuple(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
-            raise ValueError(f"tokens must be integers of shape (batch, steps), got {found}")
+            raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {found}")
         if tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < vocab_size:
             raise ValueError(
                 f"tokens must lie in 0..{vocab_size - 1}, got values from {int(tokens.min())} to {int(tokens.max())}"
@@ -66,7 +87,8 @@ class TransformerEncoder(_Stack):
     """A stack of encoder blocks on the embeddings of tokens.
 
     Embeddings are not multiplied by the root of ``num_hiddens``: :class:`torch.nn.Embedding` draws them from a
-    standard normal distribution, so that they are as large as the positions.
+    standard normal distribution, so that they are as large as the positions. Tokens are looked at, so
+    ``torch.compile(fullgraph=True)`` cannot trace a stack; it can trace a block.
 
     Args:
         vocab_size: number of different tokens.
@@ -84,27 +106,7 @@ class TransformerEncoder(_Stack):
         ValueError: if a size does not fit, or there is no such scheme.
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        num_blks: int,
-        dropout: float,
-        use_bias: bool = False,
-        *,
-        norm_first: bool = False,
-        positions: str = "sinusoidal",
-        max_len: int = 1000,
-    ) -> None:
-        super().__init__(vocab_size, num_hiddens, num_heads, dropout, positions, max_len)
-        check_size("num_blks", num_blks)
-        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
-        self.blks = nn.ModuleList(
-            [TransformerEncoderBlock(*sizes, norm_first=norm_first, positions=positions) for _ in range(num_blks)]
-        )
-        self.norm = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
+    block = TransformerEncoderBlock
 
     def forward(
         self,
@@ -160,6 +162,8 @@ class TransformerDecoder(_Stack):
         ValueError: if a size does not fit, or there is no such scheme.
     """
 
+    block = TransformerDecoderBlock
+
     def __init__(
         self,
         vocab_size: int,
@@ -174,36 +178,42 @@ class TransformerDecoder(_Stack):
         positions: str = "sinusoidal",
         max_len: int = 1000,
     ) -> None:
-        super().__init__(vocab_size, num_hiddens, num_heads, dropout, positions, max_len)
-        check_size("num_blks", num_blks)
-        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
-        self.blks = nn.ModuleList(
-            [TransformerDecoderBlock(*sizes, norm_first=norm_first, positions=positions) for _ in range(num_blks)]
+        super().__init__(
+            vocab_size,
+            num_hiddens,
+            ffn_num_hiddens,
+            num_heads,
+            num_blks,
+            dropout,
+            use_bias,
+            norm_first=norm_first,
+            positions=positions,
+            max_len=max_len,
         )
-        self.norm = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
     def start(self, memory: Tensor, memory_valid_lens: Tensor | None = None) -> DecoderState:
         """The state before the first token.
 
         Args:
-            memory: the encoder's output, ``(batch, memory_steps, num_hiddens)``.
+            memory: the encoder's output, ``(batch, memory_steps, num_hiddens)``. Its padding may hold anything.
             memory_valid_lens: ``(batch,)``, how many tokens of the memory count.
 
         Raises:
             ValueError: if a shape or dtype does not fit.
         """
-        return DecoderState(
-            memory=tuple(
-                cast(TransformerDecoderBlock, blk).attention2.keys_and_values(memory, memory) for blk in self.blks
-            ),
-            memory_valid_lens=memory_valid_lens,
-            past=(),
-        )
+        blks = [cast(TransformerDecoderBlock, blk) for blk in self.blks]
+        check_sequences(memory=memory)
+        check_layer("memory", memory, blks[0].cross_attention.W_k)
+        if memory_valid_lens is not None:
+            memory = _without_padding(memory, memory_valid_lens)
+            memory_valid_lens = memory_valid_lens.clone()
+        kept = tuple(blk.cross_attention.keys_and_values(memory, memory) for blk in blks)
+        return DecoderState(memory=kept, memory_valid_lens=memory_valid_lens, past=())
 
     def step(
         self, tokens: Tensor, state: DecoderState, *, need_weights: bool = False
-    ) -> tuple[Tensor, DecoderState, list[tuple[Tensor, Tensor]]]:
+    ) -> tuple[Tensor, DecoderState, list[tuple[Tensor, Tensor]] | None]:
         """Decode the newest tokens.
 
         Args:
@@ -214,12 +224,14 @@ class TransformerDecoder(_Stack):
         Returns:
             Three things: the logits of the token that follows each of ``tokens``, ``(batch, steps, vocab_size)``; the
             new state; and a list with the weights of self-attention, ``(batch, num_heads, steps, all steps)``, and of
-            cross-attention, ``(batch, num_heads, steps, memory_steps)``, of each block: empty without
+            cross-attention, ``(batch, num_heads, steps, memory_steps)``, of each block; ``None`` without
             ``need_weights``.
 
         Raises:
-            ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
+            ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state is that
+                of another batch or another decoder.
         """
+        self._check_state(tokens, state)
         X, past, all_weights = self.embed(tokens, offset=state.num_steps), [], []
         for i, blk in enumerate(self.blks):
             X, present, weights = blk(
@@ -231,7 +243,23 @@ class TransformerDecoder(_Stack):
             )
             past.append(present)
             all_weights += [weights] if need_weights else []
-        return self.dense(self.norm(X)), state._replace(past=tuple(past)), all_weights
+        return self.dense(self.norm(X)), state._replace(past=tuple(past)), all_weights if need_weights else None
+
+    def _check_state(self, tokens: Tensor, state: DecoderState) -> None:
+        if not isinstance(state, DecoderState):
+            raise ValueError(f"state must be what start or step has returned, got {type(state).__name__}")
+        memory, past, blks = len(state.memory), len(state.past), len(self.blks)
+        if memory != blks or past not in (0, blks):
+            raise ValueError(f"state must be of {blks} blocks, got one of {memory} with a past of {past}")
+        lengths = sorted({K.shape[1] for K, _ in state.past})
+        if len(lengths) > 1:
+            raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")
+        num_heads = cast(TransformerDecoderBlock, self.blks[0]).attention.num_heads
+        rows = state.memory[0][0].shape[0]
+        if isinstance(tokens, Tensor) and tokens.dim() == 2 and rows != tokens.shape[0] * num_heads:
+            raise ValueError(
+                f"tokens must have the batch size of the memory, {rows // num_heads}, got {tuple(tokens.shape)}"
+            )
 
     def forward(
         self,
@@ -257,4 +285,18 @@ class TransformerDecoder(_Stack):
             ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
         """
         logits, _, weights = self.step(tokens, self.start(memory, memory_valid_lens), need_weights=need_weights)
-        return (logits, weights) if need_weights else logits
+        return logits if weights is None else (logits, weights)
+
+
+def _without_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
+    """Zeros for the padding: 0 times whatever it holds could be NaN, in the gradients of the projections."""
+    try:
+        counted = valid_lens_mask(memory_valid_lens, memory.shape[1])
+    except ValueError as error:
+        raise ValueError(f"memory_valid_lens: {error}") from None
+    if memory_valid_lens.shape != memory.shape[:1]:
+        raise ValueError(
+            f"memory_valid_lens must have shape (batch,) = {tuple(memory.shape[:1])}, got "
+            f"{tuple(memory_valid_lens.shape)}"
+        )
+    return memory.masked_fill(~counted.mT, 0.0)

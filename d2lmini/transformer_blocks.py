@@ -10,10 +10,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from d2lmini.inputs import check_size
+from d2lmini.inputs import check_flag, check_layer, check_number, check_sequences, check_size
 from d2lmini.masks import causal_mask
 from d2lmini.multihead import MultiHeadAttention
 from d2lmini.positional import make_positions
+from d2lmini.relative_positions import RelativePositions
 
 __all__ = ["AddNorm", "PositionWiseFFN", "TransformerDecoderBlock", "TransformerEncoderBlock"]
 
@@ -57,7 +58,13 @@ class PositionWiseFFN(nn.Module):
 
         Returns:
             ``(..., ffn_num_outputs)``.
+
+        Raises:
+            ValueError: if ``X`` is no tensor of that size, or has another dtype than the weights.
         """
+        if not isinstance(X, Tensor):
+            raise ValueError(f"X must be a tensor, got {type(X).__name__}")
+        check_layer("X", X, self.dense1)
         return self.dense2(self.relu(self.dense1(X)))
 
 
@@ -68,10 +75,16 @@ class AddNorm(nn.Module):
         normalized_shape: size of a token, or the shape of what is normalised together, as in
             :class:`torch.nn.LayerNorm`.
         dropout: probability with which an entry of ``Y`` is dropped in training.
+
+    Raises:
+        ValueError: if a size is no integer of at least 1, or ``dropout`` no probability.
     """
 
     def __init__(self, normalized_shape: int | tuple[int, ...], dropout: float) -> None:
         super().__init__()
+        for size in normalized_shape if isinstance(normalized_shape, tuple) else (normalized_shape,):
+            check_size("normalized_shape", size)
+        check_number("dropout", dropout, 0, 1)
         self.dropout = nn.Dropout(dropout)
         self.ln = nn.LayerNorm(normalized_shape)
 
@@ -88,16 +101,14 @@ class AddNorm(nn.Module):
         Raises:
             ValueError: if the shapes differ; nothing is broadcast.
         """
-        if X.shape != Y.shape:
-            raise ValueError(f"X and Y must have the same shape, got {tuple(X.shape)} and {tuple(Y.shape)}")
-        return self.ln(X + self.dropout(Y))
+        return self.ln(self._add(X, Y))
 
     def around(self, X: Tensor, layer: Callable[[Tensor], Tensor], *, norm_first: bool) -> Tensor:
         r"""A layer with its residual connection, in either order.
 
         Post-norm: :math:`\mathrm{LN}(X + \mathrm{layer}(X))`. Pre-norm, with ``norm_first``:
         :math:`X + \mathrm{layer}(\mathrm{LN}(X))`, so that a way without any norm leads through all blocks
-        (`Xiong et al., 2020 <https://arxiv.org/abs/2002.04745>`_).
+        (`Xiong et al., 2020 <https://arxiv.org/abs/2002.04745>`_). What the layer returns is dropped out as above.
 
         Args:
             X: ``(batch, steps, num_hiddens)``.
@@ -106,14 +117,23 @@ class AddNorm(nn.Module):
 
         Returns:
             A tensor of the shape of ``X``.
+
+        Raises:
+            ValueError: if the layer returns another shape; nothing is broadcast.
         """
-        return X + self.dropout(layer(self.ln(X))) if norm_first else self(X, layer(X))
+        return self._add(X, layer(self.ln(X))) if norm_first else self(X, layer(X))
+
+    def _add(self, X: Tensor, Y: Tensor) -> Tensor:
+        if X.shape != Y.shape:
+            raise ValueError(f"X and Y must have the same shape, got {tuple(X.shape)} and {tuple(Y.shape)}")
+        return X + self.dropout(Y)
 
 
 class TransformerEncoderBlock(nn.Module):
     """Self-attention and a position-wise network, each with a residual connection and a norm.
 
-    With the same weights it is equal to :class:`torch.nn.TransformerEncoderLayer`.
+    With the same weights, ``use_bias=True`` and no dropout it is equal to :class:`torch.nn.TransformerEncoderLayer`,
+    which also drops inside its position-wise network.
 
     Args:
         num_hiddens: size of a token.
@@ -141,17 +161,10 @@ class TransformerEncoderBlock(nn.Module):
         positions: str = "none",
     ) -> None:
         super().__init__()
+        check_flag("norm_first", norm_first)
         self.norm_first = norm_first
-        self.attention = MultiHeadAttention(
-            num_hiddens,
-            num_hiddens,
-            num_hiddens,
-            num_hiddens,
-            num_heads,
-            dropout,
-            use_bias,
-            positions=make_positions(positions, num_hiddens, num_heads)[1],
-        )
+        in_attention = make_positions(positions, num_hiddens, num_heads)[1]
+        self.attention = _attention(num_hiddens, num_heads, dropout, use_bias, in_attention)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
@@ -174,13 +187,12 @@ class TransformerEncoderBlock(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
+        check_sequences(X=X)
+        check_layer("X", X, self.attention.W_q)
         weights: list[Tensor] = []
 
         def attend(Y: Tensor) -> Tensor:
-            result = self.attention(Y, Y, Y, valid_lens, mask=mask, need_weights=need_weights)
-            if need_weights:
-                weights.append(result[1])
-            return result[0] if need_weights else result
+            return _apart(self.attention(Y, Y, Y, valid_lens, mask=mask, need_weights=need_weights), weights)
 
         X = self.addnorm1.around(X, attend, norm_first=self.norm_first)
         X = self.addnorm2.around(X, self.ffn, norm_first=self.norm_first)
@@ -190,7 +202,7 @@ class TransformerEncoderBlock(nn.Module):
 class TransformerDecoderBlock(nn.Module):
     """Causal self-attention, cross-attention and a position-wise network, each with a residual connection and a norm.
 
-    It is causal in training and in evaluation. With the same weights it is equal to
+    It is causal in training and in evaluation. With the same weights, ``use_bias=True`` and no dropout it is equal to
     :class:`torch.nn.TransformerDecoderLayer` with a causal mask.
 
     Args:
@@ -218,12 +230,12 @@ class TransformerDecoderBlock(nn.Module):
         positions: str = "none",
     ) -> None:
         super().__init__()
+        check_flag("norm_first", norm_first)
         self.norm_first = norm_first
-        sizes = (num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, dropout, use_bias)
         in_attention = make_positions(positions, num_hiddens, num_heads, bidirectional=False)[1]
-        self.attention1 = MultiHeadAttention(*sizes, positions=in_attention)
+        self.attention = _attention(num_hiddens, num_heads, dropout, use_bias, in_attention)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
-        self.attention2 = MultiHeadAttention(*sizes)
+        self.cross_attention = _attention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout)
@@ -241,8 +253,8 @@ class TransformerDecoderBlock(nn.Module):
 
         Args:
             X: ``(batch, steps, num_hiddens)``, the newest tokens.
-            memory: keys and values of cross-attention, ``attention2.keys_and_values(E, E)`` for the output ``E`` of
-                the encoder, ``(batch, memory_steps, num_hiddens)``.
+            memory: keys and values of cross-attention: ``cross_attention.keys_and_values(E, E)`` for the output ``E``
+                of the encoder, ``(batch, memory_steps, num_hiddens)``, with 0 as padding.
             memory_valid_lens: ``(batch,)``, how many tokens of the memory count.
             past: keys and values of self-attention of the tokens before ``X``; ``None`` if there are none.
             need_weights: also return the weights of both attentions.
@@ -256,27 +268,55 @@ class TransformerDecoderBlock(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
+        check_sequences(X=X)
+        check_layer("X", X, self.attention.W_q)
+        _check_pair("memory", memory)
         present: list[KeysAndValues] = []
         weights: list[Tensor] = []
 
-        def unpacked(result: Tensor | tuple[Tensor, Tensor]) -> Tensor:
-            if isinstance(result, tuple):
-                weights.append(result[1])
-                return result[0]
-            return result
-
         def look_back(Y: Tensor) -> Tensor:
-            K, V = self.attention1.keys_and_values(Y, Y)
+            K, V = self.attention.keys_and_values(Y, Y)
             if past is not None:
+                _check_pair("past", past, K)
                 K, V = torch.cat([past[0], K], dim=1), torch.cat([past[1], V], dim=1)
             present.append((K, V))
             mask = causal_mask(Y.shape[1], K.shape[1], device=Y.device)
-            return unpacked(self.attention1.attend(Y, K, V, mask=mask, need_weights=need_weights))
+            return _apart(self.attention.attend(Y, K, V, mask=mask, need_weights=need_weights), weights)
 
-        def ask_the_encoder(Y: Tensor) -> Tensor:
-            return unpacked(self.attention2.attend(Y, *memory, memory_valid_lens, need_weights=need_weights))
+        def look_at_memory(Y: Tensor) -> Tensor:
+            found = self.cross_attention.attend(Y, *memory, memory_valid_lens, need_weights=need_weights)
+            return _apart(found, weights)
 
         X = self.addnorm1.around(X, look_back, norm_first=self.norm_first)
-        X = self.addnorm2.around(X, ask_the_encoder, norm_first=self.norm_first)
+        X = self.addnorm2.around(X, look_at_memory, norm_first=self.norm_first)
         X = self.addnorm3.around(X, self.ffn, norm_first=self.norm_first)
         return X, present[0], (weights[0], weights[1]) if need_weights else None
+
+
+def _attention(
+    num_hiddens: int, num_heads: int, dropout: float, use_bias: bool, positions: RelativePositions | None = None
+) -> MultiHeadAttention:
+    check_flag("use_bias", use_bias)
+    sizes = (num_hiddens, num_hiddens, num_hiddens, num_hiddens)
+    return MultiHeadAttention(*sizes, num_heads, dropout, use_bias, positions=positions)
+
+
+def _apart(result: Tensor | tuple[Tensor, Tensor], weights: list[Tensor]) -> Tensor:
+    """The output of an attention; its weights, if there are any, go to the end of the list."""
+    if isinstance(result, tuple):
+        weights.append(result[1])
+        return result[0]
+    return result
+
+
+def _check_pair(name: str, pair: KeysAndValues, newest: Tensor | None = None) -> None:
+    """Check that these are keys and values, and that those of the newest tokens can be appended."""
+    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, Tensor) for part in pair):
+        raise ValueError(f"{name} must be a pair of tensors, keys and values, got {type(pair).__name__}")
+    check_sequences(**{f"the keys of {name}": pair[0], f"the values of {name}": pair[1]})
+    if newest is None:
+        return
+    expected = (newest.shape[0], pair[0].shape[1], newest.shape[2])
+    for part in pair:
+        if tuple(part.shape) != expected or part.dtype != newest.dtype:
+            raise ValueError(f"{name} must be {newest.dtype} {expected}, got {part.dtype} {tuple(part.shape)}")

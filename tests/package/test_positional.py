@@ -163,7 +163,7 @@ def test_t5_by_name_knows_the_direction() -> None:
 @pytest.mark.parametrize("typo", ["Rotary", "rope", "", None])
 def test_a_typo_lists_what_there_is(typo: Any) -> None:
     names = "'none', 'sinusoidal', 'learned', 'rotary', 'alibi', 'relative', 'relative-keys', 't5'"
-    with pytest.raises(ValueError, match=f"name must be one of {names}, got {typo!r}"):
+    with pytest.raises(ValueError, match=f"positions must be one of {names}, got {typo!r}"):
         d2l.make_positions(typo, 8, 2)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import Any
 
 import pytest
@@ -60,7 +62,7 @@ def test_it_stops_when_nothing_gets_better() -> None:
     def worse(model: nn.Module, X: Tensor, Y: Tensor) -> Tensor:
         return loss(model, X, Y) * 0 + next(noise)
 
-    assert len(d2l.train(make, draw, worse, steps=200, patience=7).losses) == 8
+    assert len(d2l.train(make, draw, worse, steps=200, patience=7).losses) == 27  # 20 steps are a window
     better = d2l.train(make, draw, loss, steps=50, lr=0.01, patience=40)
     assert len(better.losses) == 50
 
@@ -91,7 +93,7 @@ def test_a_long_gradient_is_shortened() -> None:
     [
         ({"steps": 0}, "steps must be an integer of at least 1, got 0"),
         ({"patience": 0}, "patience must be an integer of at least 1, got 0"),
-        ({"device": "gpu"}, "name must be one of 'auto', 'cpu', 'cuda', 'mps', got 'gpu'"),
+        ({"device": "gpu"}, "device must be one of 'auto', 'cpu', 'cuda', 'mps', got 'gpu'"),
     ],
 )
 def test_settings_are_checked(settings: Any, message: str) -> None:
@@ -99,10 +101,108 @@ def test_settings_are_checked(settings: Any, message: str) -> None:
         d2l.train(make, draw, loss, **settings)
 
 
-@pytest.mark.parametrize("value", [torch.tensor(float("nan")), torch.zeros(2)])
-def test_a_loss_that_is_no_number_is_refused(value: Tensor) -> None:
-    with pytest.raises(ValueError, match=r"one finite number, got .* at step 0"):
-        d2l.train(make, draw, lambda model, X, Y: value, steps=3)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lr": 0.0}, "lr must be a number from .* got 0.0"),
+        ({"lr": math.inf}, "lr must be a number from .* got inf"),
+        ({"clip": -1.0}, "clip must be a number from .* got -1.0"),
+        ({"clip": math.nan}, "clip must be a number from .* got nan"),
+        ({"clip": None}, "clip must be a number"),
+        ({"seed": 1.7}, "seed must be an integer in .* got 1.7"),
+        ({"seed": True}, "seed must be an integer"),
+        ({"seed": 2**70}, "seed must be an integer"),
+    ],
+)
+def test_what_would_train_silently_wrong_is_refused(settings: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        d2l.train(make, draw, loss, **settings)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (lambda m: torch.tensor(math.nan), "one finite number, got nan at step 0"),
+        (lambda m: m(torch.ones(1, 3)).sum() * math.inf, "one finite number, got -?inf at step 0"),
+        (lambda m: torch.zeros(2), r"one number, got torch.float32 \(2,\) at step 0"),
+        (lambda m: torch.tensor(1), r"one number, got torch.int64 \(\) at step 0"),
+        (lambda m: 0.5, "one number, got float at step 0"),
+        (lambda m: None, "one number, got NoneType"),
+        (lambda m: torch.tensor(1.0), "must depend on the parameters"),
+        (lambda m: (m(torch.ones(1, 3)) * 0).square().sum().sqrt(), "gradient of the loss must be finite.* at step 0"),
+    ],
+)
+def test_a_loss_that_cannot_be_learned_from_is_refused(value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        d2l.train(make, draw, lambda model, X, Y: value(model), steps=1)
+
+
+@pytest.mark.parametrize("made", [None, nn.ReLU()])
+def test_a_model_without_parameters_is_refused(made: Any) -> None:
+    with pytest.raises(ValueError, match="make must return a module with parameters"):
+        d2l.train(lambda: made, draw, loss, steps=1)
+
+
+@pytest.mark.parametrize("batch", [torch.ones(2, 32, 3), ([1.0], 2), None])
+def test_a_batch_that_is_no_tuple_of_tensors_is_refused(batch: Any) -> None:
+    """A single tensor would be taken apart along its first dimension."""
+    with pytest.raises(ValueError, match="draw must return a tuple of tensors, got"):
+        d2l.train(make, lambda: batch, loss, steps=1)
+
+
+def test_it_is_this_loop() -> None:
+    def steep(model: nn.Module, X: Tensor, Y: Tensor) -> Tensor:
+        return 100 * loss(model, X, Y)
+
+    with torch.no_grad():  # a caller's mode does not matter
+        model, losses = d2l.train(make, draw, steep, seed=3, steps=30, lr=0.02, clip=1.5)
+    torch.manual_seed(3)
+    expected, found = make(), []
+    adam = torch.optim.Adam(expected.parameters(), lr=0.02)
+    for _ in range(30):
+        value = steep(expected, *draw())
+        adam.zero_grad()
+        value.backward()
+        nn.utils.clip_grad_norm_(expected.parameters(), 1.5)
+        adam.step()
+        found.append(value.item())
+    assert losses == found and torch.equal(model.weight, expected.weight) and model.weight.grad is None
+
+
+def stopped_after(values: list[float], patience: int) -> int:
+    given = iter(values)
+    fake = lambda model, X, Y: loss(model, X, Y) * 0 + next(given)  # noqa: E731
+    return len(d2l.train(make, draw, fake, steps=len(values), patience=patience).losses)
+
+
+def test_patience_looks_at_whole_windows() -> None:
+    assert stopped_after([0.1] * 60, 7) == 27  # the same is not better, whatever the rounding
+    with_peaks = [2 - i / 100 + 0.1 * (i % 5 == 0) for i in range(100)]
+    assert stopped_after(with_peaks, 3) == 100
+    one_lucky_loss_first = [0.5] + [2 - i / 100 for i in range(150)]
+    assert stopped_after(one_lucky_loss_first, 25) == 151
+
+
+def test_random_numbers_of_other_devices_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    restored = []
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.mps, "get_rng_state", lambda: "as it was")
+    monkeypatch.setattr(torch.mps, "set_rng_state", restored.append)
+    d2l.train(make, draw, loss, steps=1)
+    assert restored == ["as it was"]
+
+
+def test_model_and_batch_go_to_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["d2lmini.train"], "choose_device", lambda device: torch.device("meta"))
+    seen: list[set[str]] = []
+
+    def spy(model: nn.Module, X: Tensor, Y: Tensor) -> Tensor:
+        seen.append({part.device.type for part in (X, Y, *model.parameters())})
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        d2l.train(make, draw, spy, device="anything")
+    assert seen == [{"meta"}]
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,18 +84,18 @@ def test_the_decoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
     theirs = nn.TransformerDecoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=norm_first).double()
     shake(theirs)
     ours = d2l.TransformerDecoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first).double()
-    copy_attention(ours.attention1, theirs.self_attn)
-    copy_attention(ours.attention2, theirs.multihead_attn)
+    copy_attention(ours.attention, theirs.self_attn)
+    copy_attention(ours.cross_attention, theirs.multihead_attn)
     copy_rest(ours, theirs, 3)
     X, E = drawn(2, 5, 12).requires_grad_(), drawn(2, 7, 12).requires_grad_()
     lens = torch.tensor([7, 4]) if padded else None
     ignored = None if lens is None else ~d2l.valid_lens_mask(lens, 7)[:, 0]
     later = d2l.to_mha_mask(d2l.causal_mask(5), 3)
     expected = theirs(X, E, tgt_mask=later, memory_key_padding_mask=ignored)
-    output, (K, V), weights = ours(X, ours.attention2.keys_and_values(E, E), lens)
+    output, (K, V), weights = ours(X, ours.cross_attention.keys_and_values(E, E), lens)
     expect_same_gradients(output, expected, [X, E])
     assert weights is None and K.shape == V.shape == (6, 5, 4)
-    with_weights, _, (to_self, to_memory) = ours(X, ours.attention2.keys_and_values(E, E), lens, need_weights=True)
+    with_weights, _, (to_self, to_memory) = ours(X, ours.cross_attention.keys_and_values(E, E), lens, need_weights=True)
     torch.testing.assert_close(with_weights, expected)
     assert to_self.shape == (2, 3, 5, 5) and to_memory.shape == (2, 3, 5, 7)
     assert (to_self.triu(1) == 0).all() and (lens is None or (to_memory[1, ..., 4:] == 0).all())
@@ -218,8 +218,8 @@ def test_dropout_acts_in_training_only() -> None:
 
 def test_layers_are_made_once_and_known_by_name() -> None:
     made = d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions="rotary")
-    assert isinstance(made.attention1.positions, d2l.RotaryEmbedding) and made.attention2.positions is None
-    assert not d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions="t5").attention1.positions.bidirectional  # type: ignore[union-attr]
+    assert isinstance(made.attention.positions, d2l.RotaryEmbedding) and made.cross_attention.positions is None
+    assert not d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions="t5").attention.positions.bidirectional  # type: ignore[union-attr]
     assert d2l.TransformerEncoderBlock(8, 16, 2, 0.1, positions="t5").attention.positions.bidirectional  # type: ignore[union-attr]
     stacks = d2l.TransformerEncoder(7, 8, 16, 2, 3, 0.1), d2l.TransformerDecoder(7, 8, 16, 2, 3, 0.1)
     assert all(len(stack.blks) == 3 and stack.on_tokens.P.shape == (1, 1000, 8) for stack in stacks)
@@ -250,13 +250,25 @@ def test_sizes_are_checked(changed: dict[str, Any], message: str) -> None:
     [
         (lambda e, d: e(torch.tensor([[7]])), r"tokens must lie in 0\.\.6, got values from 7 to 7"),
         (lambda e, d: e(torch.tensor([[-1, 2]])), r"tokens must lie in 0\.\.6, got values from -1 to 2"),
-        (lambda e, d: e(torch.tensor([1, 2])), r"tokens must be integers of shape \(batch, steps\), got .*\(2,\)"),
-        (lambda e, d: e(torch.zeros(1, 2)), r"tokens must be integers of shape \(batch, steps\), got torch.float32"),
+        (
+            lambda e, d: e(torch.tensor([1, 2])),
+            r"tokens must be integers \(int64 or int32\) of shape \(batch, steps\), got .*\(2,\)",
+        ),
+        (
+            lambda e, d: e(torch.zeros(1, 2)),
+            r"tokens must be integers \(int64 or int32\) of shape \(batch, steps\), got torch.float32",
+        ),
         (lambda e, d: e([[1]]), "got list"),
         (lambda e, d: e(torch.zeros(1, 11).long()), "length 11 does not fit into max_len=10"),
-        (lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 9)), "keys must have size 8"),
-        (lambda e, d: d(torch.zeros(2, 2).long(), torch.zeros(1, 3, 8)), r"K and V must have shape .*= \(4, 3, 4\)"),
-        (lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 8), torch.tensor([4])), r"lie in 0\.\.3"),
+        (lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 9)), "memory must have size 8"),
+        (
+            lambda e, d: d(torch.zeros(2, 2).long(), torch.zeros(1, 3, 8)),
+            r"tokens must have the batch size of the memory, 1, got \(2, 2\)",
+        ),
+        (
+            lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 8), torch.tensor([4])),
+            r"memory_valid_lens: valid_lens must lie in 0\.\.3",
+        ),
     ],
 )
 def test_bad_input_is_refused(call: Callable[[Any, Any], Any], message: str) -> None:
