@@ -4,10 +4,12 @@
 from d2lmini.checks import (  # noqa: F401
     attention_pooling,
     complexity,
+    decoding,
     multi_head_attention,
     positional_encoding,
     relative_positions,
     self_attention,
+    transformer,
 )
 from d2lmini.checks.core import check
 

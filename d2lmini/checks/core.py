@@ -203,6 +203,16 @@ def expect_close(
     raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
 
 
+def expect_unchanged(name: str, now: Tensor, before: Tensor, hint: str = "work on a new tensor") -> None:
+    """Check that an answer has left its argument alone.
+
+    Raises:
+        WrongAnswer: if not.
+    """
+    if not torch.equal(now, before):
+        raise WrongAnswer(f"the argument {name} is left unchanged", hint, got=now)
+
+
 def _near(a: Tensor, b: Tensor, tolerance: float) -> bool:
     return a.shape == b.shape and torch.allclose(
         a.detach().double(), b.double(), rtol=0.0, atol=tolerance, equal_nan=True

@@ -9,7 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention import DotProductAttention
-from d2lmini.checks.core import WrongAnswer, checker, expect_close, expect_function, expect_number, numbers, one_number
+from d2lmini.checks.core import (
+    WrongAnswer,
+    checker,
+    expect_close,
+    expect_function,
+    expect_number,
+    expect_unchanged,
+    numbers,
+    one_number,
+)
 from d2lmini.masks import causal_mask
 from d2lmini.positional import PositionalEncoding
 from d2lmini.relative_positions import position_angles
@@ -231,8 +240,7 @@ def check_debug_decoding(decode: Any) -> str:
         hint="compare the first output, then the second: with which queries, keys and values was it made?",
         mistakes=mistakes,
     )
-    if not torch.equal(given, X):
-        raise WrongAnswer("X is left unchanged", "X += ... changes the caller's tensor")
+    expect_unchanged("X", given, X, "X += ... changes the caller's tensor")
     return "the same as all at once, for each token"
 
 
@@ -298,8 +306,7 @@ def check_learnable_positions(answer: Any) -> str:
         found = f"shape {tuple(first.shape)}" if isinstance(first, Tensor) else type(first).__name__
         hint = "return X plus the encodings, for all sequences of the batch"
         raise WrongAnswer("forward returns (b, n, d)", hint, expected=f"shape {tuple(X.shape)}", got=found)
-    if not torch.equal(X, before):
-        raise WrongAnswer("X is left unchanged", "X += ... changes the caller's tensor")
+    expect_unchanged("X", X, before, "X += ... changes the caller's tensor")
     _expect_trainable(layer, first)
     with torch.no_grad():
         _expect_added(layer, X)

@@ -16,6 +16,7 @@ from d2lmini.checks.core import (
     expect_function,
     expect_measured,
     expect_number,
+    expect_unchanged,
     numbers,
 )
 from d2lmini.position_bias import alibi_slopes
@@ -260,6 +261,5 @@ def check_rotary_picture(rotate: Any) -> str:
         hint="d2l.apply_rotary turns along the dimension before the last: bring the rows there for the first half",
         mistakes=mistakes,
     )
-    if not torch.equal(X, given):
-        raise WrongAnswer("X is left unchanged", "write the result into a new tensor")
+    expect_unchanged("X", X, given, "write the result into a new tensor")
     return "one half turns by the row, the other by the column"

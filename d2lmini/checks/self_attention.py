@@ -10,7 +10,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.checks.core import WrongAnswer, checker, expect_close, expect_function, expect_measured, numbers
+from d2lmini.checks.core import (
+    WrongAnswer,
+    checker,
+    expect_close,
+    expect_function,
+    expect_measured,
+    expect_unchanged,
+    numbers,
+)
 from d2lmini.masks import causal_mask
 
 
@@ -224,8 +232,7 @@ def check_measure_equivariance(measure: Any) -> str:
     for name, f in layers.items():
         argument = X.clone()
         answer = measure(f, argument, list(order))
-        if not torch.equal(argument, X):
-            raise WrongAnswer("the argument X is left unchanged", "X[:, order] makes a new tensor", got=argument)
+        expect_unchanged("X", argument, X, "X[:, order] makes a new tensor")
         expected, mistakes = _equivariance(f, X, order)
         expect_measured(
             answer,
@@ -271,8 +278,7 @@ def check_stacked_self_attention(range_after: Any) -> str:
             mistakes=_range_mistakes(X, num_layers),
             tolerance=1e-3,
         )
-        if not torch.equal(argument, X):
-            raise WrongAnswer("the argument X is left unchanged", "make a new tensor in each layer", got=argument)
+        expect_unchanged("X", argument, X, "make a new tensor in each layer")
     return "right for 0, 1 and 2 layers"
 
 

@@ -109,6 +109,21 @@ def test_the_three_architectures_and_their_ways_from_x1() -> None:
         assert {f"$x_{i}$" for i in range(1, 6)} <= {text.get_text() for text in panel.texts}
 
 
+def test_the_transformer_and_its_norms() -> None:
+    d2l.draw_transformer()
+    words = [text.get_text() for text in plt.gcf().axes[0].texts]
+    assert words.count("add & norm") == 5 and words.count("feed-forward") == 2 and words.count("cross-attention") == 1
+    d2l.draw_residual_streams()
+    panels = {panel.get_title(): panel for panel in plt.gcf().axes}
+    heights = {
+        name: {word: [text.get_position() for text in panel.texts if text.get_text() == word] for word in ("norm", "+")}
+        for name, panel in panels.items()
+    }
+    for name, above in (("post-norm", True), ("pre-norm", False)):
+        for (x, norm), (stream, plus) in zip(heights[name]["norm"], heights[name]["+"], strict=True):
+            assert (norm > plus) == above == (x == stream)
+
+
 TABLE = torch.zeros(2, 3, dtype=torch.long)
 
 

@@ -9,6 +9,7 @@ from tests.package.answers import (
     positional_encoding,
     relative_positions,
     self_attention,
+    transformer,
 )
 
 CHAPTERS = (
@@ -18,6 +19,7 @@ CHAPTERS = (
     complexity,
     positional_encoding,
     relative_positions,
+    transformer,
 )
 RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
 WRONG: list[tuple[str, Any, str]] = [answer for chapter in CHAPTERS for answer in chapter.WRONG]
