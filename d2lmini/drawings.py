@@ -155,7 +155,7 @@ def draw_architectures() -> None:
 def draw_transformer() -> None:
     """Draw encoder and decoder of a Transformer, and what goes from one to the other."""
     use_svg_display()
-    axes = plt.figure(figsize=(5.6, 5.2)).add_subplot()
+    axes = plt.figure(figsize=(4.9, 4.5)).add_subplot()
     axes.set(xlim=(0, 10.6), ylim=(0, 10.4))
     axes.axis("off")
     tops = [
@@ -199,7 +199,7 @@ def _column(axes: Axes, x: float, below: str, name: str, layers: Sequence[str]) 
 def draw_residual_streams() -> None:
     """Draw the two orders of a Transformer block: norms in the residual stream, and beside it."""
     use_svg_display()
-    _, panels = plt.subplots(1, 2, figsize=(5.2, 3.6))
+    _, panels = plt.subplots(1, 2, figsize=(4.4, 3.1))
     for panel, name in zip(panels, ("post-norm", "pre-norm"), strict=True):
         panel.set(xlim=(0, 6), ylim=(0, 9.3), title=name)
         panel.axis("off")
