@@ -6,6 +6,7 @@
 from d2lmini.attention import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
 from d2lmini.checks import check
 from d2lmini.complexity import activation_memory, count_flops, differences, doubling, longest_chain
+from d2lmini.data import IMDB_SHA256, IMDB_URL, Reviews, extract_reviews, fetch_imdb, load_reviews
 from d2lmini.drawings import (
     draw_architectures,
     draw_multi_head_attention,
@@ -33,6 +34,8 @@ from d2lmini.transformer import DecoderState, TransformerDecoder, TransformerEnc
 from d2lmini.transformer_blocks import AddNorm, PositionWiseFFN, TransformerDecoderBlock, TransformerEncoderBlock
 
 __all__ = [
+    "IMDB_SHA256",
+    "IMDB_URL",
     "ALiBi",
     "AddNorm",
     "AdditiveAttention",
@@ -47,6 +50,7 @@ __all__ = [
     "RelativePositionKeys",
     "RelativePositions",
     "RestrictedSelfAttention",
+    "Reviews",
     "RotaryEmbedding",
     "SelfAttention",
     "SeparableConvolution",
@@ -69,8 +73,11 @@ __all__ = [
     "draw_multi_head_attention",
     "draw_residual_streams",
     "draw_transformer",
+    "extract_reviews",
+    "fetch_imdb",
     "from_mha_mask",
     "layers_to_connect",
+    "load_reviews",
     "longest_chain",
     "make_positions",
     "masked_softmax",
