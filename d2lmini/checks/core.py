@@ -131,7 +131,7 @@ def one_number(answer: Any) -> float:
         WrongAnswer: if it is something else.
     """
     try:
-        return float(answer)
+        return float(answer.detach() if isinstance(answer, Tensor) else answer)
     except (TypeError, ValueError, RuntimeError) as error:
         hint = "return a float, or a tensor of one entry; max(dim=...) and median(dim=...) give a pair of tensors"
         raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error

@@ -35,7 +35,11 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
         given = f"target {target.tolist()}, valid_lens {lens.tolist()}, bos 10, eos 11"
         argument = target.clone()
         found = inputs_and_labels(argument, lens.clone(), 10, 11)
-        if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, Tensor) for part in found):
+        if (
+            not isinstance(found, (tuple, list))
+            or len(found) != 2
+            or not all(isinstance(part, Tensor) for part in found)
+        ):
             raise WrongAnswer("it returns two tensors", "return inputs, labels", given=given, got=type(found).__name__)
         expect_unchanged("target", argument, target, "an assignment to target[...] changes the caller's tensor")
         inputs, labels = found
@@ -51,6 +55,9 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
             hint="bos goes in front, and nothing is left out: n + 1 tokens",
             mistakes={
                 "the decoder has bos in front; eos is for the labels": F.pad(target, (1, 0), value=11),
+                "eos is an answer of the decoder, not a question to it": right_inputs.masked_fill(
+                    torch.arange(target.shape[1] + 1) == lens[:, None] + 1, 11
+                ),
                 "bos goes in front, not behind": F.pad(target, (0, 1), value=10),
                 "first inputs, then labels": _labels(target, lens),
             },
@@ -96,7 +103,7 @@ def check_cached_attention(attend_newest: Any) -> str:
     def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
         argument = x.clone()
         found = attend_newest(argument, cache, P.clone(), *W.clone())
-        if not isinstance(found, tuple) or len(found) != 2:
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise WrongAnswer("it returns output and cache", "return output, cache", got=type(found).__name__)
         expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
         if not isinstance(found[0], Tensor) or found[0].shape != x.shape:
@@ -105,7 +112,7 @@ def check_cached_attention(attend_newest: Any) -> str:
             raise WrongAnswer("the output is (batch, d)", hint, expected=tuple(x.shape), got=got)
         if found[1] is None:
             raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
-        return found
+        return found[0], found[1]
 
     cache: Any = None
     outputs, caches = [], []
@@ -146,7 +153,9 @@ def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
     """What a well-known mistake makes of the sequence, by the hint for it."""
     n = X.shape[1]
     placed = X + P[:n]
-    unscaled = torch.stack([W[0] * math.sqrt(X.shape[2]), W[1], W[2]])
+    root = math.sqrt(X.shape[2])
+    by_d, unscaled = (torch.stack([W[0] * factor, W[1], W[2]]) for factor in (1 / root, root))
+    by_keys = root / torch.arange(1.0, n + 1).sqrt()[:, None]  # the root of the number of keys, not of d
     again = [X[:, : i + 1] + P[: i + 1] * torch.arange(i + 1, 0, -1.0)[:, None] for i in range(n)]
     return {
         "the newest token does not stand at position 0: how many are in the cache?": _parallel(
@@ -154,6 +163,10 @@ def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
         ),
         "add the token's row of P": _attend(X, X, X, W),
         "the first token stands at position 0": _parallel(X, P[1:], W),
+        "the root of d, not d": _parallel(X, P, by_d),
+        "the root of d, not of the number of keys": _attend(placed * by_keys, placed, placed, W),
+        "the softmax runs over the keys: its weights add up to 1": (placed @ W[2].T).cumsum(dim=1),
+        "add the row of P once": _parallel(X, 2 * P, W),
         "divide the scores by the root of d": _parallel(X, P, unscaled),
         "the newest token sees the cache as well": placed @ W[2].T,
         "the newest token sees itself, too: append first, then ask": _attend(

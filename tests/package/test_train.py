@@ -158,7 +158,7 @@ def test_it_is_this_loop() -> None:
         model, losses = d2l.train(make, draw, steep, seed=3, steps=30, lr=0.02, clip=1.5)
     torch.manual_seed(3)
     expected, found = make(), []
-    adam = torch.optim.Adam(expected.parameters(), lr=0.02)
+    adam = torch.optim.Adam(expected.parameters(), lr=0.02, fused=True)
     for _ in range(30):
         value = steep(expected, *draw())
         adam.zero_grad()

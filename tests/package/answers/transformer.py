@@ -55,6 +55,8 @@ def decoder(
     across: Callable[[Any, Tensor, Tensor], Tensor] = lambda attend, Y, memory: attend(Y, memory, memory),
     second: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda X, Y, found: X + found,
     third: Callable[[Tensor, Any], Tensor] = lambda X, ffn: X + ffn(F.layer_norm(X, X.shape[2:])),
+    mask: Callable[[int], Tensor] = d2l.causal_mask,
+    start: Callable[[Tensor], Tensor] = lambda X: X,
     ask: Callable[[Tensor], Tensor] = lambda X: F.layer_norm(X, X.shape[2:]),
     first: Callable[[Tensor, Tensor], Tensor] = lambda X, found: X + found,
 ) -> Callable[..., Tensor]:
@@ -62,12 +64,18 @@ def decoder(
 
     def answer(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
         Y = F.layer_norm(X, X.shape[2:])
-        mask = d2l.causal_mask(X.shape[1]) if masked(training) else None
-        X = first(X, look_back(Y, Y, Y, mask=mask))
+        allowed = mask(X.shape[1]) if masked(training) else None
+        X = first(start(X), look_back(Y, Y, Y, mask=allowed))
         Y = ask(X)
         return third(second(X, Y, across(look_across, Y, memory)), ffn)
 
     return answer
+
+
+def post_norm_decoder(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
+    X = F.layer_norm(X + look_back(X, X, X, mask=d2l.causal_mask(X.shape[1])), [8])
+    X = F.layer_norm(X + look_across(X, memory, memory), [8])
+    return F.layer_norm(X + ffn(X), [8])
 
 
 def starter_decoder(*, mask_fault: bool = True, memory_fault: bool = True) -> Callable[..., Tensor]:
@@ -101,6 +109,18 @@ def padded(
     return answer
 
 
+def one_example_at_a_time(encoder: Any, tokens: Tensor, count: int) -> Tensor:
+    changes = [padded()(encoder, row[None], count) for row in tokens]
+    encoder(F.pad(tokens, (0, count)))  # to see how much it would matter
+    return torch.stack(changes).max()
+
+
+def against_padded(encoder: Any, tokens: Tensor, count: int) -> Tensor:
+    b, n = tokens.shape
+    longer = F.pad(tokens, (0, count))
+    return (encoder(longer, torch.full((b,), n)) - encoder(longer))[:, :n].abs().max()
+
+
 def right_targets(target: Tensor, lens: Tensor, bos: int, eos: int) -> tuple[Tensor, Tensor]:
     places = torch.arange(target.shape[1] + 1)
     labels = F.pad(target, (0, 1)).masked_fill(places > lens[:, None], -100)
@@ -125,6 +145,11 @@ def targets_in_place(target: Tensor, lens: Tensor, bos: int, eos: int) -> tuple[
     return results
 
 
+def targets_with_eos(target: Tensor, lens: Tensor, bos: int, eos: int) -> tuple[Tensor, Tensor]:
+    inputs, labels = right_targets(target, lens, bos, eos)
+    return inputs.masked_fill(torch.arange(inputs.shape[1]) == lens[:, None] + 1, eos), labels
+
+
 def hidden_padding(target: Tensor, lens: Tensor, fill: int) -> Tensor:
     return target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], fill)
 
@@ -132,7 +157,8 @@ def hidden_padding(target: Tensor, lens: Tensor, fill: int) -> Tensor:
 def cached(
     *,
     position: Callable[[int], int | None] = lambda t: t,
-    scale: bool = True,
+    scale: Callable[[int, int], float] = lambda d, keys: math.sqrt(d),
+    dim: int = -1,
     transpose: bool = True,
     value: int = 2,
     past_only: bool = False,
@@ -153,8 +179,8 @@ def cached(
         if not seen:
             return torch.zeros_like(x), pairs
         K, V = (torch.stack(part, dim=1) for part in zip(*seen, strict=True))
-        scores = (placed @ W[0])[:, None] @ K.mT / (math.sqrt(x.shape[1]) if scale else 1)
-        return (F.softmax(scores, dim=-1) @ V)[:, 0], (*kept, newest)
+        scores = (placed @ W[0])[:, None] @ K.mT / scale(x.shape[1], K.shape[1])
+        return (F.softmax(scores, dim=dim) @ V)[:, 0], (*kept, newest)
 
     return answer
 
@@ -208,9 +234,9 @@ RIGHT: dict[str, list[Any]] = {
     "predict-transformer": [(49728, 35, 3072), torch.tensor([49728, 35, 3072])],
     "add-norm": [added(), by_layer_norm],
     "debug-decoder": [decoder()],
-    "measure-padding": [padded(), padded(lambda change: change.abs().max().item())],
-    "shifted-targets": [right_targets],
-    "cached-attention": [cached()],
+    "measure-padding": [one_example_at_a_time, padded(), padded(lambda change: change.abs().max().item())],
+    "shifted-targets": [right_targets, lambda *args: list(right_targets(*args))],
+    "cached-attention": [cached(), lambda *args: list(cached()(*args))],
     "check-draft": [draft(), draft(lambda same: int(same.long().cumprod(0).sum()))],
 }
 
@@ -221,6 +247,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-transformer", (49600, 35, 3072), "there are two norms"),
     ("predict-transformer", (49984, 35, 3072), "no bias here"),
     ("predict-transformer", (33344, 35, 3072), "the feed-forward network has two matrices"),
+    ("predict-transformer", (24960, 35, 3072), "the hidden layer has the width 4d"),
+    ("predict-transformer", (66240, 35, 3072), "that is a decoder block"),
+    ("predict-transformer", (49728, 35, 4608), "nobody asks an old query again"),
     ("predict-transformer", (45632, 35, 3072), "do not forget W_o"),
     ("predict-transformer", (1, 35, 3072), "four d x d projections"),
     ("predict-transformer", (49728, 25, 3072), "the keys come from the encoder"),
@@ -257,6 +286,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("add-norm", added(norm=lambda X: X / (variance(X) + 1e-5).sqrt()), "subtract the mean"),
     ("add-norm", added(norm=lambda X: centred(X) / (variance(X).sqrt() + 1e-5)), "belongs under the root"),
     ("add-norm", added(norm=lambda X: norm(X, eps=0.0)), "and epsilon?"),
+    ("add-norm", added(norm=lambda X: norm(X, eps=1e-6)), "which epsilon?"),
     ("add-norm", added(norm=lambda X: 2 * norm(X)), "print the result after each step"),
     ("add-norm", added_in_place, "changes the caller's tensor"),
     ("add-norm", lambda X, layer, norm_first: None, "return a tensor"),
@@ -264,7 +294,16 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-decoder", starter_decoder(memory_fault=False), "a mask that comes and goes"),
     ("debug-decoder", starter_decoder(memory_fault=False, mask_fault=False), "must not have gone through a norm"),
     ("debug-decoder", decoder(masked=lambda training: not training), "a mask that comes and goes"),
-    ("debug-decoder", decoder(masked=lambda training: False), "a mask that comes and goes"),
+    ("debug-decoder", decoder(masked=lambda training: False), "which tokens may token 0 see?"),
+    ("debug-decoder", decoder(mask=lambda n: d2l.causal_mask(n).T), "which tokens may token 0 see?"),
+    ("debug-decoder", decoder(mask=lambda n: d2l.causal_mask(n).tril(-1)), "a token sees itself, too"),
+    ("debug-decoder", decoder(start=lambda X: F.layer_norm(X, [8])), "the first addition, too"),
+    (
+        "debug-decoder",
+        decoder(third=lambda X, ffn: F.layer_norm(X, [8]) + ffn(F.layer_norm(X, [8]))),
+        "the last addition, too",
+    ),
+    ("debug-decoder", post_norm_decoder, "this is post-norm"),
     ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, memory, Y)), "both come from the memory"),
     ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, Y, memory)), "both come from the memory"),
     ("debug-decoder", decoder(second=lambda X, Y, found: found), "the stream goes on"),
@@ -289,6 +328,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-padding", padded(lambda change: change.abs().sum()), "not the sum"),
     ("measure-padding", padded(lambda change: change.norm()), "not the length of them all"),
     ("measure-padding", padded(lambda change: change.square().max()), "not its square"),
+    ("measure-padding", padded(lambda change: change.norm(dim=2).max()), "a token's change"),
+    ("measure-padding", against_padded, "compare with the tokens *without* padding"),
+    (
+        "measure-padding",
+        lambda encoder, tokens, count: encoder(F.pad(tokens, (0, count)), mask=torch.ones(1).bool()),
+        "but give it valid_lens here",
+    ),
     ("measure-padding", padded(lambda change: change[0].abs().max()), "all examples of the batch"),
     ("measure-padding", padded(keep=True), "at the padding itself"),
     ("measure-padding", padded(against=False), "compare with padding against without"),
@@ -302,7 +348,7 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "measure-padding",
         padded(lambda change: max(change.abs().max(), torch.tensor(0.1))),
-        "compare the same",
+        "where there is padding, valid_lens says so",
     ),
     (
         "shifted-targets",
@@ -311,6 +357,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("shifted-targets", other_inputs(lambda t, bos, eos: F.pad(t, (1, 0), value=eos)), "eos is for the labels"),
     ("shifted-targets", other_inputs(lambda t, bos, eos: F.pad(t, (0, 1), value=bos)), "not behind"),
+    ("shifted-targets", targets_with_eos, "eos is an answer of the decoder"),
     ("shifted-targets", lambda *args: right_targets(*args)[::-1], "first inputs, then labels"),
     ("shifted-targets", other_inputs(lambda t, bos, eos: t), "write the shape"),
     ("shifted-targets", other_inputs(lambda t, bos, eos: F.pad(t, (1, 0), value=7)), "bos goes in front, and nothing"),
@@ -345,7 +392,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cached-attention", cached(position=lambda t: 0), "does not stand at position 0"),
     ("cached-attention", cached(position=lambda t: None), "add the token's row of P"),
     ("cached-attention", cached(position=lambda t: t + 1), "the first token stands at position 0"),
-    ("cached-attention", cached(scale=False), "the root of d"),
+    ("cached-attention", cached(scale=lambda d, keys: 1), "divide the scores by the root of d"),
+    ("cached-attention", cached(scale=lambda d, keys: d), "the root of d, not d"),
+    ("cached-attention", cached(scale=lambda d, keys: math.sqrt(keys)), "not of the number of keys"),
+    ("cached-attention", cached(dim=1), "the softmax runs over the keys"),
+    ("cached-attention", lambda x, cache, P, *W: cached()(x, cache, 2 * P, *W), "add the row of P once"),
     ("cached-attention", cached(keep=False), "sees the cache as well"),
     ("cached-attention", cached(past_only=True), "append first, then ask"),
     ("cached-attention", cached(transpose=False), "not x @ W"),
