@@ -199,6 +199,9 @@ class TransformerDecoder(_Stack):
             memory: the encoder's output, ``(batch, memory_steps, num_hiddens)``. Its padding may hold anything.
             memory_valid_lens: ``(batch,)``, how many tokens of the memory count.
 
+        Returns:
+            The state, with the keys and values of the memory and no past.
+
         Raises:
             ValueError: if a shape or dtype does not fit.
         """

@@ -11,6 +11,7 @@ from torch import Tensor
 
 Checker = Callable[[Any], str]
 _CHECKERS: dict[str, Checker] = {}
+_LONGEST = 240  # characters of an expected or given value
 
 
 class WrongAnswer(Exception):
@@ -220,9 +221,14 @@ def _near(a: Tensor, b: Tensor, tolerance: float) -> bool:
 
 
 def _short(value: Any) -> str:
-    """One line: numbers with six digits at most."""
+    """One line, cut where it is long: numbers with six digits at most."""
+    line = _one_line(value)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+
+
+def _one_line(value: Any) -> str:
     if isinstance(value, Tensor):
         value = value.detach().double().cpu().tolist()
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_short(entry) for entry in value) + "]"
+        return "[" + ", ".join(_one_line(entry) for entry in value) + "]"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

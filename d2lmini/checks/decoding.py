@@ -30,6 +30,7 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
     for target, lens in (
         (torch.tensor([[5, 3, 8, 2]]), torch.tensor([4])),
         (torch.tensor([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]]), torch.tensor([4, 1, 2])),
+        (torch.tensor([[0, 3, 0, 2]]), torch.tensor([3])),
         (torch.tensor([[7, 7]]), torch.tensor([0])),
     ):
         given = f"target {target.tolist()}, valid_lens {lens.tolist()}, bos 10, eos 11"
@@ -69,6 +70,9 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
             given=given,
             hint="at each place: what comes next? After the last token that counts: eos. Then: -100",
             mistakes={
+                "0 may be a real token: only valid_lens knows what is padding": _labels(target, lens).masked_fill(
+                    _labels(target, lens) == 0, _IGNORED
+                ),
                 "after the last token that counts, not at the end of the row": F.pad(
                     target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], _IGNORED), (0, 1), value=11
                 ),
@@ -156,6 +160,7 @@ def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
     root = math.sqrt(X.shape[2])
     by_d, unscaled = (torch.stack([W[0] * factor, W[1], W[2]]) for factor in (1 / root, root))
     by_keys = root / torch.arange(1.0, n + 1).sqrt()[:, None]  # the root of the number of keys, not of d
+    one_late, batch_size = [0, *range(2, n + 1)], [0, *[len(X)] * (n - 1)]
     again = [X[:, : i + 1] + P[: i + 1] * torch.arange(i + 1, 0, -1.0)[:, None] for i in range(n)]
     return {
         "the newest token does not stand at position 0: how many are in the cache?": _parallel(
@@ -163,6 +168,8 @@ def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
         ),
         "add the token's row of P": _attend(X, X, X, W),
         "the first token stands at position 0": _parallel(X, P[1:], W),
+        "the second token stands at position 1: how many were there before it?": _parallel(X, P[one_late], W),
+        "the position is the number of tokens in the cache, not the batch size": _parallel(X, P[batch_size], W),
         "the root of d, not d": _parallel(X, P, by_d),
         "the root of d, not of the number of keys": _attend(placed * by_keys, placed, placed, W),
         "the softmax runs over the keys: its weights add up to 1": (placed @ W[2].T).cumsum(dim=1),

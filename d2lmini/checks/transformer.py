@@ -168,9 +168,17 @@ def check_debug_decoder(decoder: Any) -> str:
             found = decoder(X.clone(), memory.clone(), look_back, look_across, ffn, training)
         except ValueError as error:
             hint = "keys and values both come from the memory, all of it; its length has nothing to do with X"
+            if "mask must broadcast" in str(error):
+                hint = "cross-attention needs no causal mask: the whole source is known"
+            raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
+        except RuntimeError as error:
+            if "must match the size" not in str(error):
+                raise
+            hint = "who asks, and who is asked? What is added to X has a row for each token of X"
             raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
         if not isinstance(found, Tensor) or found.shape != X.shape:
-            raise WrongAnswer("it returns a tensor of the shape of X", "return the stream", got=type(found).__name__)
+            got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise WrongAnswer("it returns a tensor of the shape of X", "return the stream", got=got)
         return found
 
     leaks: list[bool] = []
@@ -214,6 +222,9 @@ def _expect_decoder(got: Tensor, X: Tensor, memory: Tensor, look_back: Any, look
         "a token sees itself, too": rest(strict + look_across(norm(strict), memory, memory)),
         "the stream is X: what is added to must not have gone through a norm": rest(norm(first) + found),
         "the stream goes on after cross-attention: what is added to what?": rest(found),
+        "cross-attention reads the stream as it is now, after self-attention": rest(
+            first + look_across(norm(X), memory, memory)
+        ),
         "the memory has its norm from the encoder": rest(first + look_across(norm(first), norm(memory), norm(memory))),
         "the queries of cross-attention go through the norm, as everything that a layer reads": rest(
             first + look_across(first, memory, memory)

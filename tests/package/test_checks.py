@@ -59,6 +59,13 @@ def test_not_attempted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().out == f"{name}: not attempted yet\n"
 
 
+def test_long_values_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check("add-norm", lambda X, layer, norm_first: 2 * X)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:10] for line in lines[2:4]] == ["  expected", "  got     "]
+    assert all(len(line) < 270 and line.endswith(" ...") for line in lines[2:4])
+
+
 def test_an_error_in_the_answer_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     d2l.check("masked-pooling", raises(KeyError("lens")))
     assert "KeyError: 'lens'" in capsys.readouterr().out

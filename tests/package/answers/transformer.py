@@ -78,6 +78,15 @@ def post_norm_decoder(X: Tensor, memory: Tensor, look_back: Any, look_across: An
     return F.layer_norm(X + ffn(X), [8])
 
 
+def decoder_with_old_query(
+    X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool
+) -> Tensor:
+    Y = F.layer_norm(X, [8])
+    X = X + look_back(Y, Y, Y, mask=d2l.causal_mask(X.shape[1]))
+    X = X + look_across(Y, memory, memory)
+    return X + ffn(F.layer_norm(X, [8]))
+
+
 def starter_decoder(*, mask_fault: bool = True, memory_fault: bool = True) -> Callable[..., Tensor]:
     return decoder(
         masked=(lambda training: training) if mask_fault else (lambda training: True),
@@ -304,6 +313,15 @@ WRONG: list[tuple[str, Any, str]] = [
         "the last addition, too",
     ),
     ("debug-decoder", post_norm_decoder, "this is post-norm"),
+    ("debug-decoder", decoder_with_old_query, "as it is now, after self-attention"),
+    (
+        "debug-decoder",
+        decoder(across=lambda f, Y, memory: f(Y, memory, memory, mask=d2l.causal_mask(Y.shape[1]))),
+        "cross-attention needs no causal mask",
+    ),
+    ("debug-decoder", lambda X, *others: X[:, :3], "return the stream"),
+    ("debug-decoder", decoder(across=lambda f, Y, memory: f(memory, Y, Y)), "a row for each token of X"),
+    ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, memory, memory).view(7)), "run it yourself on a small input"),
     ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, memory, Y)), "both come from the memory"),
     ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, Y, memory)), "both come from the memory"),
     ("debug-decoder", decoder(second=lambda X, Y, found: found), "the stream goes on"),
@@ -387,11 +405,18 @@ WRONG: list[tuple[str, Any, str]] = [
         "not eos everywhere",
     ),
     ("shifted-targets", other_labels(lambda t, labels, lens, eos: labels + 1), "what comes next? After the last"),
+    (
+        "shifted-targets",
+        other_labels(lambda t, labels, lens, eos: labels.masked_fill(labels == 0, -100)),
+        "0 may be a real token",
+    ),
     ("shifted-targets", targets_in_place, "changes the caller's tensor"),
     ("shifted-targets", lambda *args: right_targets(*args)[0], "return inputs, labels"),
     ("cached-attention", cached(position=lambda t: 0), "does not stand at position 0"),
     ("cached-attention", cached(position=lambda t: None), "add the token's row of P"),
     ("cached-attention", cached(position=lambda t: t + 1), "the first token stands at position 0"),
+    ("cached-attention", cached(position=lambda t: t + (t > 0)), "how many were there before it?"),
+    ("cached-attention", cached(position=lambda t: 2 * (t > 0)), "not the batch size"),
     ("cached-attention", cached(scale=lambda d, keys: 1), "divide the scores by the root of d"),
     ("cached-attention", cached(scale=lambda d, keys: d), "the root of d, not d"),
     ("cached-attention", cached(scale=lambda d, keys: math.sqrt(keys)), "not of the number of keys"),
