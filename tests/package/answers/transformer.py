@@ -321,7 +321,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("debug-decoder", lambda X, *others: X[:, :3], "return the stream"),
     ("debug-decoder", decoder(across=lambda f, Y, memory: f(memory, Y, Y)), "a row for each token of X"),
-    ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, memory, memory).view(7)), "run it yourself on a small input"),
+    ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, memory, memory).view(7)), "run it yourself"),
     ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, memory, Y)), "both come from the memory"),
     ("debug-decoder", decoder(across=lambda f, Y, memory: f(Y, Y, memory)), "both come from the memory"),
     ("debug-decoder", decoder(second=lambda X, Y, found: found), "the stream goes on"),
