@@ -10,6 +10,7 @@ from d2lmini.checks import (  # noqa: F401
     relative_positions,
     self_attention,
     transformer,
+    what_heads_learn,
 )
 from d2lmini.checks.core import check
 

@@ -10,6 +10,7 @@ from tests.package.answers import (
     relative_positions,
     self_attention,
     transformer,
+    what_heads_learn,
 )
 
 CHAPTERS = (
@@ -20,6 +21,7 @@ CHAPTERS = (
     positional_encoding,
     relative_positions,
     transformer,
+    what_heads_learn,
 )
 RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
 WRONG: list[tuple[str, Any, str]] = [answer for chapter in CHAPTERS for answer in chapter.WRONG]
