@@ -6,12 +6,13 @@
 from d2lmini.attention import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
 from d2lmini.checks import check
 from d2lmini.complexity import activation_memory, count_flops, differences, doubling, longest_chain
-from d2lmini.data import IMDB_SHA256, IMDB_URL, Reviews, extract_reviews, fetch_imdb, load_reviews
+from d2lmini.data import IMDB_SHA256, IMDB_URL, Reviews, extract_reviews, fetch_imdb, load_reviews, small_reviews
 from d2lmini.drawings import (
     draw_architectures,
     draw_multi_head_attention,
     draw_residual_streams,
     draw_transformer,
+    draw_words,
     show_tables,
 )
 from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
@@ -73,6 +74,7 @@ __all__ = [
     "draw_multi_head_attention",
     "draw_residual_streams",
     "draw_transformer",
+    "draw_words",
     "extract_reviews",
     "fetch_imdb",
     "from_mha_mask",
@@ -86,6 +88,7 @@ __all__ = [
     "relative_offsets",
     "show_heatmaps",
     "show_tables",
+    "small_reviews",
     "t5_buckets",
     "to_mha_mask",
     "train",

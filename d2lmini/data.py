@@ -1,4 +1,4 @@
-"""Reviews with labels, in the folders in which the IMDB reviews are published."""
+"""Reviews with labels, in the folders in which the IMDB reviews are published: ours, and a reader for those."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 
-__all__ = ["IMDB_SHA256", "IMDB_URL", "Reviews", "extract_reviews", "fetch_imdb", "load_reviews"]
+__all__ = ["IMDB_SHA256", "IMDB_URL", "Reviews", "extract_reviews", "fetch_imdb", "load_reviews", "small_reviews"]
 
 IMDB_URL = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"
 IMDB_SHA256 = "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe"
@@ -34,6 +34,15 @@ class Reviews(NamedTuple):
     texts: list[str]
     labels: list[int]
     unreadable: list[Path]
+
+
+def small_reviews() -> Path:
+    """The folder of the short reviews of invented films that come with this package, for :func:`load_reviews`.
+
+    They were written for this book: ``train`` has 180 reviews and 70 order pairs, ``test`` has 60 and 25. An order
+    pair is two reviews, one positive and one negative, made of the same words and marks in another order.
+    """
+    return Path(__file__).parent / "reviews"
 
 
 def load_reviews(folder: str | Path, split: str = "train") -> Reviews:

@@ -1,4 +1,4 @@
-"""Drawings: what a computation looks like, without numbers that were measured."""
+"""Drawings: what a computation looks like, tables in colours, words in shades."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ __all__ = [
     "draw_multi_head_attention",
     "draw_residual_streams",
     "draw_transformer",
+    "draw_words",
     "show_tables",
 ]
 
@@ -219,6 +220,63 @@ def _branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) -> None
     _box(panel, *place_of_norm, 1.5, "norm", "#00785c")
     panel.plot(1.6, top, "o", color="#ffffff", markeredgecolor="#0a5fb4", markersize=11)
     panel.text(1.6, top, "+", ha="center", va="center", zorder=4)
+
+
+def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor, titles: Sequence[str]) -> None:
+    """Write a text once for each row of ``weights``, the heavier a word the darker behind it.
+
+    Args:
+        words: the words of the text.
+        weights: ``(texts, words)``, finite and at least 0. Shades are relative to the largest of a row.
+        titles: one for each row, written above it.
+
+    Raises:
+        ValueError: if there are no words, the shapes do not fit, or a weight is negative or not finite.
+    """
+    rows = np.array([[float(weight) for weight in row] for row in weights], dtype=float, ndmin=2)
+    if isinstance(words, str) or not words or rows.shape != (len(titles), len(words)):
+        found = repr(words) if isinstance(words, str) else f"{len(words)} words and {len(titles)} titles"
+        raise ValueError(
+            f"weights must have a row for each title and a column for each word, got {rows.shape}, {found}"
+        )
+    if not (np.isfinite(rows).all() and (rows >= 0).all()):
+        raise ValueError(f"weights must be finite and at least 0, got {rows[~(rows >= 0) | ~np.isfinite(rows)][0]}")
+    use_svg_display()
+    lines = _lines_of(words, 62)
+    height = len(titles) * (len(lines) + 1)
+    axes = plt.figure(figsize=(5.8, 0.25 * height)).add_subplot()
+    axes.set(xlim=(0, 63), ylim=(height, 0))
+    axes.axis("off")
+    for row, (title, shares) in enumerate(
+        zip(titles, rows / np.maximum(rows.max(axis=1, keepdims=True), 1e-300), strict=True)
+    ):
+        top = row * (len(lines) + 1) + 0.5
+        axes.text(0.3, top, title, va="center", fontsize=9)
+        for y, line in enumerate(lines, start=1):
+            for x, i in line:
+                _write_word(axes, x + 0.5, top + y, words[i], float(shares[i]))
+
+
+def _lines_of(words: Sequence[str], width: int) -> list[list[tuple[int, int]]]:
+    """Where each word stands, as (column, index), in lines of at most ``width`` letters, if no word is longer."""
+    lines: list[list[tuple[int, int]]] = [[]]
+    column = 0
+    for i, word in enumerate(words):
+        if column and column + len(word) > width:
+            lines.append([])
+            column = 0
+        lines[-1].append((column, i))
+        column += len(word) + 1
+    return lines
+
+
+def _write_word(axes: Axes, x: float, y: float, word: str, share: float) -> None:
+    """A word in a box whose shade goes from nearly white to dark; the letters are dark on light, light on dark."""
+    red, green, blue = ((1 - share) * light + share * dark for light, dark in ((0.95, 0.04), (0.96, 0.3), (0.98, 0.6)))
+    box = Rectangle((x - 0.45, y - 0.42), len(word) + 0.9, 0.84, facecolor=(red, green, blue))
+    axes.add_patch(box)
+    ink = "#ffffff" if share > 0.5 else "#1f2328"
+    axes.text(x + len(word) / 2, y, word, ha="center", va="center", fontsize=9.5, color=ink, family="monospace")
 
 
 def _box(axes: Axes, x: float, y: float, width: float, text: str, colour: str = "#1f2328") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import tarfile
 import urllib.request
 from collections.abc import Callable
@@ -148,3 +149,41 @@ def test_after_a_broken_transfer_it_begins_anew(tmp_path: Path, monkeypatch: pyt
     assert list(data.iterdir()) == []
     (data / "aclImdb_v1.tar.gz").write_bytes(b"the beginning only")  # of a transfer by hand
     assert len(d2l.load_reviews(d2l.fetch_imdb(data, url=address, sha256=checksum), "test").labels) == 4
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9']+|[.,!?;:]", text.lower())
+
+
+def pairs_of(reviews: d2l.Reviews) -> list[list[int]]:
+    same: dict[tuple[str, ...], list[int]] = {}
+    for i, text in enumerate(reviews.texts):
+        same.setdefault(tuple(sorted(words_of(text))), []).append(i)
+    return [group for group in same.values() if len(group) > 1]
+
+
+@pytest.mark.parametrize(("split", "free", "pairs"), [("train", 180, 70), ("test", 60, 25)])
+def test_the_small_reviews_are_what_the_docs_say(split: str, free: int, pairs: int) -> None:
+    reviews = d2l.load_reviews(d2l.small_reviews(), split)
+    found = pairs_of(reviews)
+    assert len(found) == pairs and len(reviews.texts) == free + 2 * pairs
+    assert all(sorted(reviews.labels[i] for i in pair) == [0, 1] for pair in found)
+    assert 2 * sum(reviews.labels) == len(reviews.labels)
+    assert not reviews.unreadable
+
+
+def test_the_small_reviews_are_all_different_and_none_is_in_both_splits() -> None:
+    texts = [text for split in ("train", "test") for text in d2l.load_reviews(d2l.small_reviews(), split).texts]
+    assert len({" ".join(words_of(text)) for text in texts}) == len(texts) == 430
+
+
+def test_the_words_of_the_test_pairs_are_known_from_training() -> None:
+    train, test = (d2l.load_reviews(d2l.small_reviews(), split) for split in ("train", "test"))
+    known = {word for text in train.texts for word in words_of(text)}
+    assert {word for pair in pairs_of(test) for word in words_of(test.texts[pair[0]])} <= known
+
+
+def test_the_small_reviews_are_named_as_the_large_ones() -> None:
+    for file in d2l.small_reviews().glob("*/*/*.txt"):
+        rating = re.fullmatch(r"\d+_(\d+)", file.stem)
+        assert rating and (int(rating[1]) > 6) == (file.parent.name == "pos")

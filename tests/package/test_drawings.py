@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -162,3 +163,50 @@ TABLE = torch.zeros(2, 3, dtype=torch.long)
 def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_draw_words_shades_each_word_by_its_weight() -> None:
+    words = ["not", "every", "joke", "works", "."]
+    d2l.draw_words(words, torch.tensor([[0.0, 0.1, 0.4, 0.2, 0.0], [2.0, 0.0, 1.0, 0.0, 0.0]]), ["attention", "effect"])
+    (axes,) = plt.gcf().axes
+    written = [text.get_text() for text in axes.texts]
+    assert written == ["attention", *words, "effect", *words]
+    lightness = [sum(patch.get_facecolor()[:3]) for patch in axes.patches]
+    assert lightness[2] < lightness[3] < lightness[1] < lightness[0] == lightness[4]
+    assert lightness[5] == lightness[2] < lightness[7] < lightness[6]  # shades are relative to the largest of a row
+    colours = [text.get_color() for text in axes.texts if text.get_text() == "joke"]
+    assert colours[0] != next(text.get_color() for text in axes.texts if text.get_text() == ".")
+
+
+def test_draw_words_breaks_lines_between_words() -> None:
+    words = ["lighthouse"] * 20
+    d2l.draw_words(words, [[1.0] * 20], ["all the same"])
+    (axes,) = plt.gcf().axes
+    places = [text.get_position() for text in axes.texts[1:]]
+    assert len({y for _, y in places}) == 4  # five words of ten letters fit into 62 columns
+    right_ends = [patch.get_x() + patch.get_width() for patch in axes.patches]
+    assert max(right_ends) <= axes.get_xlim()[1]
+    boxes = [(patch.get_x(), patch.get_y(), patch.get_x() + patch.get_width()) for patch in axes.patches]
+    for (x, y, end), (other, below, _) in itertools.pairwise(sorted(boxes, key=lambda box: (box[1], box[0]))):
+        assert y != below or end <= other, f"boxes overlap at {x}"
+
+
+def test_draw_words_with_no_weight_at_all_stays_light() -> None:
+    d2l.draw_words(["a", "film"], [[0.0, 0.0]], ["nothing"])
+    assert all(sum(patch.get_facecolor()[:3]) > 2.8 for patch in plt.gcf().axes[0].patches)
+
+
+@pytest.mark.parametrize(
+    ("words", "weights", "titles", "message"),
+    [
+        (["a", "b"], [[1.0]], ["x"], "a row for each title and a column for each word"),
+        (["a"], [[1.0], [1.0]], ["x"], "a row for each title"),
+        ([], torch.zeros(1, 0), ["x"], "a row for each title"),
+        ("ab", [[1.0, 1.0]], ["x"], "'ab'"),
+        (["a"], [[-1.0]], ["x"], "at least 0, got -1.0"),
+        (["a"], [[float("nan")]], ["x"], "finite and at least 0, got nan"),
+    ],
+)
+def test_draw_words_refuses_what_does_not_fit(words: Any, weights: Any, titles: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        d2l.draw_words(words, weights, titles)

@@ -7,6 +7,7 @@ from tests.package.answers import (
     complexity,
     multi_head_attention,
     positional_encoding,
+    reading_reviews,
     relative_positions,
     self_attention,
     transformer,
@@ -22,6 +23,7 @@ CHAPTERS = (
     relative_positions,
     transformer,
     what_heads_learn,
+    reading_reviews,
 )
 RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
 WRONG: list[tuple[str, Any, str]] = [answer for chapter in CHAPTERS for answer in chapter.WRONG]

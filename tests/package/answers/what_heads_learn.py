@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -157,12 +159,65 @@ def shared_in_place(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
     return found
 
 
+def by_ratio(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    return max(both, key=lambda pair: both[pair] / (alone[pair[0]] + alone[pair[1]] + 1e-9))
+
+
+def by_size_of_excess(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    return max(both, key=lambda pair: abs(both[pair] - alone[pair[0]] - alone[pair[1]]))
+
+
+def least_excess(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    return min(both, key=lambda pair: both[pair] - alone[pair[0]] - alone[pair[1]])
+
+
+def best_subset(loss: Loss, num_heads: int, keep: int) -> list[int]:
+    def loss_of(heads: tuple[int, ...]) -> float:
+        gates = torch.zeros(num_heads)
+        gates[list(heads)] = 1
+        return float(loss(gates))
+
+    return list(min(itertools.combinations(range(num_heads), keep), key=loss_of))
+
+
+def without_zero_grad(loss: Any, num_heads: int, examples: Any) -> Tensor:
+    gates = torch.ones(num_heads, requires_grad=True)
+    total = torch.zeros(num_heads)
+    for example in examples:
+        loss(gates, example).backward()
+        assert gates.grad is not None
+        total += gates.grad.abs()
+    return total / len(examples)
+
+
+def ablated(loss: Any, num_heads: int, examples: Any) -> Tensor:
+    ones = torch.ones(num_heads)
+    rows = [
+        torch.stack([loss(gates, example) - loss(ones, example) for gates in 1 - torch.eye(num_heads)])
+        for example in examples
+    ]
+    return torch.stack(rows).abs().mean(dim=0)
+
+
 RIGHT: dict[str, list[Any]] = {
     "predict-staircase": [(0.43, 0.05, 1, 5), torch.tensor([0.43, 0.05, 1, 5])],
     "gate-importance": [lambda *a: gate_gradients(*a).abs().mean(dim=0), backward_importance],
     "debug-cut": [lambda *a: cut(*a, factor=0, output_factor=0), right_cut],
-    "find-twins": [twins, lambda *a: list(reversed(twins(*a))), lambda *a: torch.tensor(twins(*a))],
-    "prune-carefully": [carefully, carefully_from_the_end, lambda *a: tuple(carefully(*a))],
+    "find-twins": [
+        twins,
+        lambda *a: list(reversed(twins(*a))),
+        lambda *a: torch.tensor(twins(*a)),
+        lambda *a: np.array(twins(*a)),
+    ],
+    "prune-carefully": [
+        carefully,
+        carefully_from_the_end,
+        lambda *a: tuple(carefully(*a)),
+        lambda *a: np.array(carefully(*a)),
+    ],
     "share-keys": [shared, shared_by_loop],
 }
 
@@ -171,7 +226,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-staircase", (0.03, 0.05, 1, 5), "two questions are answered"),
     ("predict-staircase", (0.55, 0.05, 1, 5), "once in 20, not once in 4"),
     ("predict-staircase", (2.15, 0.05, 1, 5), "a share of all answers"),
-    ("predict-staircase", (0.6, 0.05, 1, 5), "how many guessed"),
+    ("predict-staircase", (0.6, 0.05, 1, 5), "only guessed"),
+    ("predict-staircase", (0.45, 0.05, 1, 5), "how many letters"),
+    ("predict-staircase", (43, 0.05, 1, 5), "between 0 and 1"),
+    ("predict-staircase", (0.5, 0.05, 1, 5), "how many guessed"),
+    ("predict-staircase", (0.43, 5, 1, 5), "between 0 and 1"),
     ("predict-staircase", (0.43, 0.0, 1, 5), "it still guesses"),
     ("predict-staircase", (0.43, 0.2, 1, 5), "among the letters"),
     ("predict-staircase", (0.43, 0.05, 5, 5), "who chooses the order"),
@@ -191,6 +250,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("gate-importance", lambda *a: gate_gradients(*a).abs().amax(dim=0), "the largest example"),
     ("gate-importance", gate_gradients, "shape of each step"),
     ("gate-importance", lambda *a: gate_gradients(*a).abs().mean(dim=0) + 1, "then their mean"),
+    ("gate-importance", without_zero_grad, "begin with a gradient of 0"),
+    ("gate-importance", ablated, "removing the head is ablation"),
     ("debug-cut", lambda *a: cut(*a, by_turns=True, first=True), "a head's rows are neighbours"),
     ("debug-cut", lambda *a: cut(*a, first=True, output_factor=0), "belong to the first heads"),
     ("debug-cut", lambda *a: cut(*a, factor=0), "write more than before"),
@@ -201,13 +262,21 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", costliest_pair, "two heads with different tasks"),
     ("find-twins", cheapest_pair, "cost nothing together"),
     ("find-twins", two_costliest_but_one, "minus cost of the first alone"),
+    ("find-twins", by_ratio, "not their ratio"),
+    ("find-twins", by_size_of_excess, "the wrong end of it"),
+    ("find-twins", least_excess, "the wrong end of it"),
+    ("find-twins", lambda *a: (2.0, 4.0), "return i, j"),
     ("find-twins", lambda *a: (1, 1), "no twin of itself"),
     ("find-twins", lambda *a: 0.5, "return i, j"),
     ("prune-carefully", one_list, "made once"),
     ("prune-carefully", least_missed, "they go, the others stay"),
-    ("prune-carefully", forward_selection, "the loss without it"),
+    ("prune-carefully", forward_selection, "here one head goes at a time"),
     ("prune-carefully", lambda loss, n, keep: carefully(loss, n, keep)[::-1], "sort them"),
-    ("prune-carefully", lambda loss, n, keep: list(range(n)), "not those that go"),
+    ("prune-carefully", lambda loss, n, keep: sorted({*range(n)} - {*carefully(loss, n, keep)}), "not those that go"),
+    ("prune-carefully", lambda loss, n, keep: carefully(loss, n, keep - 1), "how often does your loop run"),
+    ("prune-carefully", lambda loss, n, keep: [0, 1, 3][:keep], "the loss without it"),
+    ("prune-carefully", best_subset, "tries all sets"),
+    ("prune-carefully", lambda *a: 3, "return a list"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1))[:, 0].flatten(0, 1), "the first head of a group"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1)).sum(dim=1).flatten(0, 1), "not their sum"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (h // g, g, -1)).mean(dim=0).flatten(0, 1), "not heads 0 and 2"),
