@@ -7,6 +7,7 @@ from d2lmini.checks import (  # noqa: F401
     decoding,
     multi_head_attention,
     positional_encoding,
+    pruning,
     reading_reviews,
     relative_positions,
     self_attention,

@@ -43,52 +43,59 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
         ):
             raise WrongAnswer("it returns two tensors", "return inputs, labels", given=given, got=type(found).__name__)
         expect_unchanged("target", argument, target, "an assignment to target[...] changes the caller's tensor")
-        inputs, labels = found
-        right_inputs = F.pad(target, (1, 0), value=10)
-        if torch.equal(labels, inputs) and torch.equal(labels, right_inputs):
-            hint = "label and input are the same token: what does the decoder learn from that? The loss would be 0"
-            raise WrongAnswer("a label is the token that comes next", hint, given=given, got=labels)
-        expect_close(
-            inputs,
-            right_inputs,
-            claim="the inputs are bos, then the row",
-            given=given,
-            hint="bos goes in front, and nothing is left out: n + 1 tokens",
-            mistakes={
-                "the decoder has bos in front; eos is for the labels": F.pad(target, (1, 0), value=11),
-                "eos is an answer of the decoder, not a question to it": right_inputs.masked_fill(
-                    torch.arange(target.shape[1] + 1) == lens[:, None] + 1, 11
-                ),
-                "bos goes in front, not behind": F.pad(target, (0, 1), value=10),
-                "first inputs, then labels": _labels(target, lens),
-            },
-        )
-        expect_close(
-            labels,
-            _labels(target, lens),
-            claim="the labels are the tokens that come next",
-            given=given,
-            hint="at each place: what comes next? After the last token that counts: eos. Then: -100",
-            mistakes={
-                "0 may be a real token: only valid_lens knows what is padding": _labels(target, lens).masked_fill(
-                    _labels(target, lens) == 0, _IGNORED
-                ),
-                "after the last token that counts, not at the end of the row": F.pad(
-                    target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], _IGNORED), (0, 1), value=11
-                ),
-                "how does the decoder learn where to stop?": _labels(target, lens).masked_fill(
-                    _labels(target, lens) == 11, _IGNORED
-                ),
-                "what does the loss ask at the padding? -100 keeps it quiet": F.pad(target, (0, 1)).scatter(
-                    1, lens[:, None], 11
-                ),
-                "the *next* token: at place 0 that is the first token of the row": F.pad(
-                    _labels(target, lens)[:, 1:], (0, 1), value=_IGNORED
-                ),
-                "-100 after eos, not eos everywhere": _labels(target, lens).where(_labels(target, lens) >= 0, 11),
-            },
-        )
+        _expect_inputs(found[0], found[1], target, lens, given)
+        _expect_labels(found[1], target, lens, given)
     return "next tokens, eos after the last that counts, -100 at the padding, target unchanged"
+
+
+def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
+    right_inputs = F.pad(target, (1, 0), value=10)
+    if torch.equal(labels, inputs) and torch.equal(labels, right_inputs):
+        hint = "label and input are the same token: what does the decoder learn from that? The loss would be 0"
+        raise WrongAnswer("a label is the token that comes next", hint, given=given, got=labels)
+    expect_close(
+        inputs,
+        right_inputs,
+        claim="the inputs are bos, then the row",
+        given=given,
+        hint="bos goes in front, and nothing is left out: n + 1 tokens",
+        mistakes={
+            "the decoder has bos in front; eos is for the labels": F.pad(target, (1, 0), value=11),
+            "eos is an answer of the decoder, not a question to it": right_inputs.masked_fill(
+                torch.arange(target.shape[1] + 1) == lens[:, None] + 1, 11
+            ),
+            "bos goes in front, not behind": F.pad(target, (0, 1), value=10),
+            "first inputs, then labels": _labels(target, lens),
+        },
+    )
+
+
+def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
+    expect_close(
+        labels,
+        _labels(target, lens),
+        claim="the labels are the tokens that come next",
+        given=given,
+        hint="at each place: what comes next? After the last token that counts: eos. Then: -100",
+        mistakes={
+            "0 may be a real token: only valid_lens knows what is padding": _labels(target, lens).masked_fill(
+                _labels(target, lens) == 0, _IGNORED
+            ),
+            "after the last token that counts, not at the end of the row": F.pad(
+                target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], _IGNORED), (0, 1), value=11
+            ),
+            "how does the decoder learn where to stop?": _labels(target, lens).masked_fill(
+                _labels(target, lens) == 11, _IGNORED
+            ),
+            "what does the loss ask at the padding? -100 keeps it quiet": F.pad(target, (0, 1)).scatter(
+                1, lens[:, None], 11
+            ),
+            "the *next* token: at place 0 that is the first token of the row": F.pad(
+                _labels(target, lens)[:, 1:], (0, 1), value=_IGNORED
+            ),
+            "-100 after eos, not eos everywhere": _labels(target, lens).where(_labels(target, lens) >= 0, 11),
+        },
+    )
 
 
 def _labels(target: Tensor, lens: Tensor) -> Tensor:
