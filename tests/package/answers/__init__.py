@@ -5,6 +5,7 @@ from typing import Any
 from tests.package.answers import (
     attention_pooling,
     complexity,
+    images_as_sequences,
     multi_head_attention,
     positional_encoding,
     relative_positions,
@@ -20,6 +21,7 @@ CHAPTERS = (
     positional_encoding,
     relative_positions,
     transformer,
+    images_as_sequences,
 )
 RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
 WRONG: list[tuple[str, Any, str]] = [answer for chapter in CHAPTERS for answer in chapter.WRONG]
