@@ -5,6 +5,7 @@ from d2lmini.checks import (  # noqa: F401
     attention_pooling,
     complexity,
     decoding,
+    images_as_sequences,
     multi_head_attention,
     positional_encoding,
     pruning,

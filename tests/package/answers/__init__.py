@@ -5,6 +5,7 @@ from typing import Any
 from tests.package.answers import (
     attention_pooling,
     complexity,
+    images_as_sequences,
     multi_head_attention,
     positional_encoding,
     reading_reviews,
@@ -23,6 +24,7 @@ CHAPTERS = (
     relative_positions,
     transformer,
     what_heads_learn,
+    images_as_sequences,
     reading_reviews,
 )
 RIGHT: dict[str, list[Any]] = {name: answers for chapter in CHAPTERS for name, answers in chapter.RIGHT.items()}
