@@ -33,6 +33,7 @@ def check_predict_bag(answer: Any) -> str:
             1.0: "both reviews of a pair get the same answer: can both be right?",
             0.5: "that is for the pairs alone; most reviews are in no pair",
             180: "a share is a number between 0 and 1",
+            90: "a share is a number between 0 and 1, not per cent",
         },
         hint="how many reviews are in no pair? And how many of the others are right?",
         tolerance=0.004,
@@ -45,6 +46,8 @@ def check_predict_bag(answer: Any) -> str:
             0.0: "both reviews of a pair get the same answer: can both be wrong?",
             0.2: "of each pair only one review is right",
             0.5: "that is for the pairs alone; most reviews are in no pair",
+            20: "a share is a number between 0 and 1",
+            10: "a share is a number between 0 and 1, not per cent",
         },
         hint="the ordinary ones are wrong; what about the pairs?",
         tolerance=0.004,
@@ -58,7 +61,7 @@ def check_predict_bag(answer: Any) -> str:
             0.9: "more data, more layers: is one of them told where a word stands?",
             0.0: "both reviews of a pair get the same answer: can both be wrong?",
         },
-        hint="what does a model without positions know about order?",
+        hint="what does a model without positions know about order? Data cannot change a proof",
         tolerance=0.004,
     )
     return "0.9, 0.1 and 0.5: a proof holds for any training"
@@ -73,13 +76,20 @@ def check_encode_words(encode_words: Any) -> str:
         [["a", "good", "film"], ["not", "good"]],
         [["good", "lighthouse", "film", "boat"], ["a"]],
         [["boat"], ["not", "a", "boat"]],
+        [["good", "film", "a"], ["boat", "not"]],
     ):
         given = f"texts {texts}, vocabulary {vocabulary}"
         lists, known = [list(text) for text in texts], dict(vocabulary)
-        found = encode_words(lists, known)
+        try:
+            found = encode_words(lists, known)
+        except KeyError as error:
+            hint = "vocabulary[word] fails for a word that is not in it; vocabulary.get(word, 1) does not"
+            raise WrongAnswer("unknown words have a number, too", hint, given=given, got=repr(error)) from error
         if not isinstance(found, (tuple, list)) or len(found) != 2 or not all(isinstance(x, Tensor) for x in found):
-            hint = "return tokens, lens"
-            raise WrongAnswer("it returns two tensors", hint, given=given, got=type(found).__name__)
+            several = isinstance(found, (tuple, list)) and len(found) == 2
+            hint = "make both of them tensors: torch.tensor(...)" if several else "return tokens, lens"
+            got = " and ".join(type(x).__name__ for x in found) if several else type(found).__name__
+            raise WrongAnswer("it returns two tensors", hint, given=given, got=got)
         if lists != texts or known != vocabulary:
             raise WrongAnswer("texts and vocabulary are left unchanged", "work on copies", given=given)
         tokens, lens = found
@@ -137,6 +147,7 @@ def check_debug_maximum(maximum: Any) -> str:
         (torch.tensor([[[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]]), torch.tensor([2])),
         (torch.tensor([[[1.0, 5.0], [4.0, 2.0], [8.0, 8.0], [9.0, 9.0]]]), torch.tensor([2])),
         (torch.tensor([[[1.0, -5.0], [4.0, -2.0], [9.0, 9.0]], [[-1.0, -2.0], [7.0, 7.0], [8.0, 8.0]]]), [2, 1]),
+        (torch.tensor([[[-1000.0, -2000.0], [5.0, 5.0]]]), torch.tensor([1])),
     )
     for H, lens in cases:
         valid_lens = torch.as_tensor(lens)
@@ -144,6 +155,8 @@ def check_debug_maximum(maximum: Any) -> str:
         argument = H.clone()
         found = maximum(argument, valid_lens.clone())
         expect_unchanged("H", argument, H, "H[...] = ... changes the caller's tensor")
+        if isinstance(found, tuple):
+            raise WrongAnswer("it returns a tensor", "max(dim=...) gives a pair: values and indices", given=given)
         steps = torch.arange(H.shape[1])
         padding = (steps >= valid_lens[:, None])[:, :, None]
         later = (steps > valid_lens[:, None])[:, :, None]
@@ -166,6 +179,14 @@ def check_debug_maximum(maximum: Any) -> str:
                 "the last step that counts is not the maximum": H[torch.arange(len(H)), valid_lens - 1],
                 "a mean is no maximum": H.masked_fill(padding, 0.0).sum(dim=1) / valid_lens[:, None],
                 "is there a maximum of steps that do not count?": H.amax(dim=1),
+                "a state may be smaller than any number that you choose; what is smaller than all?": H.masked_fill(
+                    padding, -100.0
+                ).amax(dim=1),
+                "is a state never smaller than that? What is smaller than all?": H.masked_fill(padding, -10.0).amax(
+                    dim=1
+                ),
+                "you hide the words and keep the padding": H.masked_fill(~padding, -torch.inf).amax(dim=1),
+                "that is the minimum": H.masked_fill(padding, torch.inf).amin(dim=1),
             },
         )
     return "padding never wins, negative numbers may, H unchanged"
@@ -178,22 +199,20 @@ def check_effect_of_words(effect_of_words: Any) -> str:
     weights = torch.tensor([7.0, 0.5, 3.0, -2.0, 1.0, -4.0])
 
     def score(tokens: Tensor) -> Tensor:
-        # the place counts: deleting a word is not the same as replacing it
-        return (weights[tokens] * torch.arange(1, len(tokens) + 1)).sum()
+        # Places count, so that deleting differs from replacing; and words depend on each other.
+        return (weights[tokens] * torch.arange(1, len(tokens) + 1)).sum() + weights[tokens].sum() ** 2 / 10
+
+    def replaced(tokens: Tensor, places: list[int], number: int) -> Tensor:
+        return score(tokens.index_fill(0, torch.tensor(places, dtype=torch.long), number))
 
     for tokens in (torch.tensor([2, 3, 4]), torch.tensor([5, 2]), torch.tensor([1, 3, 5, 2])):
         given = f"tokens {tokens.tolist()}"
         argument = tokens.clone()
         found = effect_of_words(score, argument)
         expect_unchanged("tokens", argument, tokens, "clone the tokens before you replace one")
-        places = torch.arange(1, len(tokens) + 1)
-
-        def replaced(number: int, tokens: Tensor = tokens, places: Tensor = places) -> Tensor:
-            return (weights[tokens] - weights[number]) * places
-
-        right = replaced(1)
-        whole = score(tokens)
-        without = torch.stack([whole - score(torch.cat([tokens[:i], tokens[i + 1 :]])) for i in range(len(tokens))])
+        n, whole = range(len(tokens)), score(tokens)
+        right = torch.stack([whole - replaced(tokens, [i], 1) for i in n])
+        never_back = torch.stack([replaced(tokens, [*range(i)], 1) for i in (*n, len(tokens))])
         expect_close(
             found,
             right,
@@ -203,12 +222,17 @@ def check_effect_of_words(effect_of_words: Any) -> str:
             mistakes={
                 "a word that makes the review more positive has a positive effect": -right,
                 "a fall may be negative, where a word makes the review more negative": right.abs(),
-                "0 is padding; the unknown word is number 1": replaced(0),
-                "deleting moves the words behind it: replace the word": without,
+                "0 is padding; the unknown word is number 1": torch.stack(
+                    [whole - replaced(tokens, [i], 0) for i in n]
+                ),
+                "deleting moves the words behind it: replace the word": torch.stack(
+                    [whole - score(torch.cat([tokens[:i], tokens[i + 1 :]])) for i in n]
+                ),
                 "the effect is a difference: what is the score of the whole review?": whole - right,
-                "one word at a time: put the word back before you replace the next": right.cumsum(dim=0),
+                "one word at a time: put the word back before you replace the next": whole - never_back[1:],
+                "put the word back before you replace the next": never_back[:-1] - never_back[1:],
                 "keep the other words: only one is replaced": torch.stack(
-                    [score(tokens.where(places == i, torch.ones_like(tokens))) for i in places]
+                    [replaced(tokens, [j for j in n if j != i], 1) for i in n]
                 ),
             },
         )
@@ -219,7 +243,7 @@ def check_effect_of_words(effect_of_words: Any) -> str:
 def check_by_luck(by_luck: Any) -> str:
     """``by_luck(right, pairs)``: probability of at least ``right`` heads in ``pairs`` throws of a fair coin."""
     expect_function(by_luck)
-    for right, pairs in ((3, 4), (0, 3), (7, 10), (5, 5), (1, 1)):
+    for right, pairs in ((13, 20), (0, 3), (7, 10), (5, 5), (1, 1)):
         chances = [math.comb(pairs, i) / 2**pairs for i in range(pairs + 1)]
         expected = sum(chances[right:])
         got = one_number(by_luck(right, pairs))
@@ -233,6 +257,9 @@ def check_by_luck(by_luck: Any) -> str:
             "only one side: a model that is always wrong is no good model": min(1.0, 2 * expected),
             "how many sequences of throws have that many heads?": 0.5**right,
             "a probability is at most 1: divide by the number of all sequences": expected * 2**pairs,
+            "a probability, not per cent": expected * 100,
+            "// cuts off what is behind the point": float(expected * 2**pairs // 2**pairs),
+            "the number of throws may be another one than 25": expected * 2**pairs / 2**25,
         }
         hint = next(
             (hint for hint, wrong in mistakes.items() if abs(got - wrong) <= 1e-6), "sum (10.2) from `right` on"

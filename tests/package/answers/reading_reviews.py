@@ -54,6 +54,11 @@ def maximum_in_place(H: Tensor, valid_lens: Tensor) -> Tensor:
     return H.amax(dim=1)
 
 
+def maximum_of_padding(H: Tensor, valid_lens: Tensor) -> Tensor:
+    words = torch.arange(H.shape[1]) < valid_lens[:, None]
+    return H.masked_fill(words[:, :, None], -torch.inf).amax(dim=1)
+
+
 def maximum_by_loop(H: Tensor, valid_lens: Tensor) -> Tensor:
     return torch.stack([states[:length].amax(dim=0) for states, length in zip(H, valid_lens.tolist(), strict=True)])
 
@@ -96,6 +101,25 @@ def effects_by_deleting(score: Score, tokens: Tensor) -> Tensor:
     return torch.stack([score(tokens) - score(row) for row in rest])
 
 
+def effects_step_by_step(score: Score, tokens: Tensor) -> Tensor:
+    hidden, found = tokens.clone(), []
+    for i in range(len(tokens)):
+        before = score(hidden)
+        hidden[i] = 1
+        found.append(before - score(hidden))
+    return torch.stack(found)
+
+
+def encode_strictly(texts: Texts, vocabulary: dict[str, int]) -> tuple[Tensor, Tensor]:
+    rows = [torch.tensor([vocabulary[word] for word in text]) for text in texts]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([len(text) for text in texts])
+
+
+def dropped_and_narrow(texts: Texts, vocabulary: dict[str, int]) -> tuple[Tensor, Tensor]:
+    rows = [torch.tensor([vocabulary[word] for word in text if word in vocabulary]) for text in texts]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).long(), torch.tensor([len(text) for text in texts])
+
+
 def scores_alone(score: Score, tokens: Tensor) -> Tensor:
     return torch.stack([score(row) for row in tokens.repeat(len(tokens), 1).fill_diagonal_(1)])
 
@@ -134,6 +158,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-bag", (1.0, 0.1, 0.5), "can both be right"),
     ("predict-bag", (0.5, 0.1, 0.5), "most reviews are in no pair"),
     ("predict-bag", (180, 0.1, 0.5), "between 0 and 1"),
+    ("predict-bag", (90, 0.1, 0.5), "not per cent"),
+    ("predict-bag", (0.9, 20, 0.5), "between 0 and 1"),
+    ("predict-bag", (0.9, 10, 0.5), "not per cent"),
+    ("predict-bag", (0.9, 0.1, 0.75), "cannot change a proof"),
     ("predict-bag", (0.7, 0.1, 0.5), "how many reviews are in no pair"),
     ("predict-bag", (0.9, 0.0, 0.5), "can both be wrong"),
     ("predict-bag", (0.9, 0.2, 0.5), "only one review is right"),
@@ -154,6 +182,14 @@ WRONG: list[tuple[str, Any, str]] = [
     ("encode-words", lambda t, v: (encode(t, v)[0], encode(t, v)[1] + 1), "how many words has each text"),
     ("encode-words", lambda t, v: encode(t, v)[0], "return tokens, lens"),
     ("encode-words", encode_and_empty, "work on copies"),
+    ("encode-words", encode_strictly, "vocabulary.get(word, 1)"),
+    ("encode-words", dropped_and_narrow, "shape of each step"),
+    ("encode-words", lambda t, v: (encode(t, v)[0].tolist(), encode(t, v)[1].tolist()), "make both of them tensors"),
+    ("debug-maximum", lambda *a: maximum(*a, filler=-100.0), "smaller than any number"),
+    ("debug-maximum", lambda *a: maximum(*a, filler=-10.0), "never smaller than that"),
+    ("debug-maximum", lambda H, lens: H.max(dim=1), "gives a pair"),
+    ("debug-maximum", lambda H, lens: -maximum(-H, lens), "that is the minimum"),
+    ("debug-maximum", maximum_of_padding, "you hide the words"),
     ("debug-maximum", maximum_in_place, "changes the caller's tensor"),
     ("debug-maximum", lambda *a: maximum(*a, late=True, filler=0.0), "at which step does padding begin"),
     ("debug-maximum", lambda *a: maximum(*a, late=True), "at which step does padding begin"),
@@ -170,6 +206,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("effect-of-words", scores_alone, "the effect is a difference"),
     ("effect-of-words", effects_in_place, "clone the tokens"),
     ("effect-of-words", effects_summed, "put the word back"),
+    ("effect-of-words", effects_step_by_step, "put the word back"),
     ("effect-of-words", keep_one, "keep the other words"),
     ("effect-of-words", hide_all_but_one, "one word at a time"),
     ("by-luck", lambda k, n: math.comb(n, k) / 2**n, "what about more"),
@@ -179,5 +216,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("by-luck", lambda k, n: min(1.0, 2 * luck(k, n)), "only one side"),
     ("by-luck", lambda k, n: 0.5**k, "how many sequences"),
     ("by-luck", lambda k, n: luck(k, n) * 2**n, "at most 1"),
+    ("by-luck", lambda k, n: 100 * luck(k, n), "not per cent"),
+    ("by-luck", lambda k, n: luck(k, n) * 2**n / 2**25, "another one than 25"),
+    ("by-luck", lambda k, n: luck(k, n) * 2**n // 2**n, "cuts off"),
     ("by-luck", lambda k, n: 0.3, "from `right` on"),
 ]
