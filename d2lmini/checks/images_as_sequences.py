@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.checks.core import (
@@ -212,8 +212,9 @@ def check_measure_patch(price: Any) -> str:
     M = torch.randn(64, 10, generator=generator) / 4
     which = torch.tensor([1, 2, 7, 9, 11, 12])[torch.randint(6, (400,), generator=generator)]
 
-    def model(pictures: Tensor) -> Tensor:
-        return (pictures - 0.5).flatten(1) @ M
+    linear = nn.Linear(64, 10)
+    linear.weight.data, linear.bias.data = M.T.contiguous(), -M.sum(dim=0) / 2
+    model = nn.Sequential(nn.Flatten(), linear).eval()
 
     y = model(X).argmax(dim=1)
     y[:40] = (y[:40] + 1) % 10  # wrong from the beginning
@@ -290,7 +291,7 @@ def check_grid_positions(grid_positions: Any) -> str:
 def check_scrambled_positions(scrambled_positions: Any) -> str:
     """``scrambled_positions(P, order)``: the table for pictures whose pixel ``i`` is pixel ``order[i]``."""
     expect_function(scrambled_positions)
-    P, order = torch.randn(64, 3), torch.randperm(64)
+    P, order = torch.randn(64, 64), torch.randperm(64)
     before = P.clone()
     got = scrambled_positions(P, order.clone())
     expect_unchanged("P", P, before)
@@ -303,7 +304,8 @@ def check_scrambled_positions(scrambled_positions: Any) -> str:
         mistakes={
             "that undoes the order: follow one pixel. Token 0 holds pixel order[0]": before[order.argsort()],
             "with the old table, pixel order[0] would get the position of pixel 0": before,
-            "order says which row, not which feature; and use it once": before[order][order],
+            "order says which row, not which feature": before[:, order],
+            "once is enough": before[order][order],
             "the order is given; sorting the table knows nothing of it": before.sort(dim=0).values,
         },
     )
