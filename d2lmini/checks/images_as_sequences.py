@@ -122,7 +122,7 @@ def check_patchify(patchify: Any) -> str:
             },
         )
         expect_unchanged("X", X, before)
-    for height, width in ((4, 5), (5, 4)):
+    for height, width in ((4, 5), (5, 4), (5, 5)):
         try:
             patchify(torch.randn(1, 1, height, width), 2)
         except ValueError:
@@ -227,7 +227,8 @@ def check_measure_patch(price: Any) -> str:
     before, after = right(X), right(_white(X, chosen))
     kept, given_y, given_which = X.clone(), y.clone(), which.clone()
     got = price(model, kept, given_y, given_which)
-    expect_unchanged("X", kept, X)
+    for name, now, then in (("X", kept, X), ("y", given_y, y), ("which", given_which, which)):
+        expect_unchanged(name, now, then)
     expect_measured(
         got,
         before - after,
@@ -250,6 +251,16 @@ def check_measure_patch(price: Any) -> str:
             "a patch, not a token of reshape: which four pixels did you paint?": before
             - right(X.reshape(400, 16, 4).masked_fill(chosen[:, :, None], 0.0).reshape(400, 8, 8)),
         },
+    )
+    misled = model(_white(X, chosen)).argmax(dim=1)  # right only when the patches are white
+    gained = (model(X).argmax(dim=1) == misled).double().mean().item() - 1
+    expect_measured(
+        price(model, X.clone(), misled.clone(), which.clone()),
+        gained,
+        claim="a patch that misleads has a negative price",
+        given="right digits that the model finds only without the patches",
+        hint="keep the sign",
+        mistakes={"a price below 0 says that the patch misleads: keep the sign": -gained},
     )
     return f"{before - after:.2f} for a model that was right in {before:.2f}"
 
@@ -293,8 +304,10 @@ def check_scrambled_positions(scrambled_positions: Any) -> str:
     expect_function(scrambled_positions)
     P, order = torch.randn(64, 64), torch.randperm(64)
     before = P.clone()
-    got = scrambled_positions(P, order.clone())
+    given_order = order.clone()
+    got = scrambled_positions(P, given_order)
     expect_unchanged("P", P, before)
+    expect_unchanged("order", given_order, order)
     expect_close(
         got,
         before[order],

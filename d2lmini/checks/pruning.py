@@ -33,6 +33,7 @@ def check_find_twins(find_twins: Any) -> str:
         (lambda gates: mixed(gates) + 3 * float(1 - gates[5] * gates[6]), 7, (2, 4)),
         (lambda gates: float(6 * (1 - gates[0] * gates[1]) + 2 * (1 - gates[2:].max())), 4, (2, 3)),
         (_half_twins, 4, (2, 3)),
+        (_strong_twins, 7, (0, 1)),
         (_model_loss(torch.tensor([2.0, 3.0]), [[0, 3], [1]]), 4, (0, 3)),
         (_model_loss(torch.tensor([1.0, 1.5, 3.0]), [[0, 1], [2, 5], [3]]), 6, (2, 5)),
     ]
@@ -52,6 +53,12 @@ def check_find_twins(find_twins: Any) -> str:
                 got=pair,
             )
     return "the two heads that can stand in for each other, not the two that cost most"
+
+
+def _strong_twins(gates: Tensor) -> float:
+    """Heads 0 and 1 stand in for each other, and each has much to do besides; 2 and 3 are small twins."""
+    a, b, c, d, *rest = gates.tolist()
+    return 6 * (1 - max(a, b)) ** 4 + 9 * (1 - a) + 5 * (1 - b) + 3 * (1 - max(c, d)) + 10 * (1 - max(rest))
 
 
 def _half_twins(gates: Tensor) -> float:
@@ -85,7 +92,7 @@ def _twin_hint(loss: _Loss, num_heads: int, pair: tuple[int, int]) -> str:
     if excess.get(pair) == min(excess.values()) < 0:
         return "these two cost less together than the sum: the right difference, but the wrong end of it"
     if share.get(pair) == max(share.values()):
-        return "the difference of the costs, not their ratio: a ratio is large where both are tiny"
+        return "cost of both minus the two single costs, each once; not a ratio, which is large where both are tiny"
     if both.get(pair) == max(both.values()):
         return "two heads with different tasks cost much together; subtract what each of them costs alone"
     if both.get(pair) == min(both.values()):
@@ -102,6 +109,7 @@ def check_prune_carefully(prune: Any) -> str:
         ("heads 0 and 4 are twins, 1 is hardly needed", twins, 5, 3, ([0, 2, 3], [2, 3, 4])),
         ("all heads stay", twins, 5, 5, ([0, 1, 2, 3, 4],)),
         ("one stays", twins, 5, 1, ([0], [4])),
+        ("head 2 does harm", _harmful, 3, 2, ([0, 1],)),
         ("head 0 does a little of what 1 and 2 do", _greedy_trap, 3, 1, ([1], [2])),
         ("two that work only together", _together, 5, 2, ([1, 2],)),
     ]
@@ -125,6 +133,11 @@ def _together(gates: Tensor) -> float:
     """Heads 1 and 2 are worth 4 together and nothing alone; 0, 3 and 4 are worth a little each."""
     a, b, c, d, e = gates.tolist()
     return 7.0 - a - 4 * b * c - d - e / 2
+
+
+def _harmful(gates: Tensor) -> float:
+    a, b, c = gates.tolist()
+    return 5.0 - a - 2 * b + 3 * c
 
 
 def _greedy_trap(gates: Tensor) -> float:

@@ -79,7 +79,7 @@ def check_predict_staircase(answer: Any) -> str:
 def check_gate_importance(gate_importance: Any) -> str:
     """``gate_importance(loss, num_heads, examples)`` returns the mean of |dL/dgate| at gates 1, ``(num_heads,)``."""
     expect_function(gate_importance)
-    cases = (([3.0, -3.0, 0.0], [1.0, 2.0, 0.0], [-2.0, -5.0, 0.0]), ([1.0, -4.0], [-1.0, 3.0]))
+    cases = (([3.0, -3.0, 0.0], [1.0, 2.0, 0.0], [-2.0, -5.0, 0.0]), ([1.0, -4.0], [-1.0, 3.0], [2.0, 2.0]))
     for rows in cases:
         slopes = torch.tensor(rows)  # the gradient at gates 1, an example a row
 
@@ -102,6 +102,7 @@ def check_gate_importance(gate_importance: Any) -> str:
                 "the sum of the gradients cancels, and a mean is asked for": slopes.sum(dim=0).abs(),
                 "where is the trained model? At which gates is the gradient to be taken?": -slopes.mean(dim=0),
                 "absolute values, not squares": slopes.square().mean(dim=0),
+                "divide by the number of examples, not of heads": slopes.abs().sum(dim=0) / slopes.shape[1],
                 "the largest example is not the mean": slopes.abs().amax(dim=0),
                 "removing the head is ablation; here the gate is moved only a little": torch.zeros(slopes.shape[1]),
                 "does each example begin with a gradient of 0, or does it add to that of the one before?": (
@@ -128,7 +129,7 @@ def check_gate_importance(gate_importance: Any) -> str:
 def check_debug_cut(cut: Any) -> str:
     """``cut(W_q, W_k, W_v, W_o, num_heads, keep)``: rows of three matrices, columns of the last one."""
     expect_function(cut)
-    for d, num_heads, keep in ((8, 4, [1, 3]), (6, 3, [2]), (8, 2, [0, 1])):
+    for d, num_heads, keep in ((8, 4, [1, 3]), (6, 3, [2]), (8, 2, [0, 1]), (8, 4, [3, 1])):
         i = torch.arange(d)
         # readable: 203.1 is in row 3, column 1 of the third matrix
         W = 100.0 * torch.arange(4)[:, None, None] + i[:, None] + i / 10

@@ -148,6 +148,24 @@ def grid_changing_columns(by_row: Tensor, by_column: Tensor) -> Tensor:
     return table
 
 
+def priced_and_emptied(model: Any, X: Tensor, y: Tensor, which: Tensor) -> Any:
+    found = priced()(model, X, y, which)
+    y.zero_()
+    return found
+
+
+def patchify_by_sum(X: Tensor, size: int) -> Tensor:
+    if (X.shape[2] + X.shape[3]) % size:
+        raise ValueError("size must divide height and width")
+    return F.unfold(X, kernel_size=size, stride=size).mT
+
+
+def scrambled_and_sorted(P: Tensor, order: Tensor) -> Tensor:
+    found = P[order]
+    order.copy_(order.sort().values)
+    return found
+
+
 def scrambled_in_place(P: Tensor, order: Tensor) -> Tensor:
     P.copy_(P[order])
     return P
@@ -240,6 +258,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-patch-tokens", lambda X, W, P: None, "sixteen tokens for each digit"),
     ("measure-patch", priced(result=lambda before, after: after), "how much is *lost*?"),
     ("measure-patch", priced(result=lambda before, after: after - before), "has the other sign"),
+    ("measure-patch", priced(result=lambda before, after: abs(before - after)), "keep the sign"),
+    ("measure-patch", priced_and_emptied, "work on a new tensor"),
+    ("patchify", patchify_by_sum, "what became of the last row or column"),
+    ("scrambled-positions", scrambled_and_sorted, "work on a new tensor"),
     ("measure-patch", priced(result=lambda before, after: 400 * (before - after)), "not as a number of them"),
     ("measure-patch", priced(result=lambda before, after: 1 - after / before), "not relative to"),
     ("measure-patch", priced(result=lambda before, after: 1 - after), "some answers were wrong from the beginning"),

@@ -101,6 +101,20 @@ def effects_by_deleting(score: Score, tokens: Tensor) -> Tensor:
     return torch.stack([score(tokens) - score(row) for row in rest])
 
 
+def effects_everywhere(score: Score, tokens: Tensor) -> Tensor:
+    return torch.stack([score(tokens) - score(tokens.masked_fill(tokens == token, 1)) for token in tokens])
+
+
+def maximum_and_lens(H: Tensor, valid_lens: Tensor) -> Tensor:
+    found = maximum(H, valid_lens)
+    valid_lens -= 1
+    return found
+
+
+def encode_by_place(texts: Texts, vocabulary: dict[str, int]) -> tuple[Tensor, Tensor]:
+    return encode(texts, {word: number for number, word in enumerate(vocabulary, start=2)})
+
+
 def effects_step_by_step(score: Score, tokens: Tensor) -> Tensor:
     hidden, found = tokens.clone(), []
     for i in range(len(tokens)):
@@ -190,6 +204,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-maximum", lambda H, lens: H.max(dim=1), "gives a pair"),
     ("debug-maximum", lambda H, lens: -maximum(-H, lens), "that is the minimum"),
     ("debug-maximum", maximum_of_padding, "you hide the words"),
+    ("encode-words", encode_by_place, "number of the word"),
+    ("encode-words", lambda t, v: (encode(t, v)[0], encode(t, v)[1].float()), "torch.tensor of len"),
+    ("debug-maximum", lambda *a: maximum(*a, filler=-1e9), "what never wins"),
+    ("debug-maximum", maximum_and_lens, "work on a new tensor"),
     ("debug-maximum", maximum_in_place, "changes the caller's tensor"),
     ("debug-maximum", lambda *a: maximum(*a, late=True, filler=0.0), "at which step does padding begin"),
     ("debug-maximum", lambda *a: maximum(*a, late=True), "at which step does padding begin"),
@@ -206,6 +224,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("effect-of-words", scores_alone, "the effect is a difference"),
     ("effect-of-words", effects_in_place, "clone the tokens"),
     ("effect-of-words", effects_summed, "put the word back"),
+    ("effect-of-words", effects_everywhere, "the same word elsewhere stays"),
     ("effect-of-words", effects_step_by_step, "put the word back"),
     ("effect-of-words", keep_one, "keep the other words"),
     ("effect-of-words", hide_all_but_one, "one word at a time"),

@@ -164,6 +164,30 @@ def by_ratio(loss: Loss, num_heads: int) -> tuple[int, int]:
     return max(both, key=lambda pair: both[pair] / (alone[pair[0]] + alone[pair[1]] + 1e-9))
 
 
+def twice_the_sum(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    return max(both, key=lambda pair: both[pair] - 2 * (alone[pair[0]] + alone[pair[1]]))
+
+
+def beyond_twice_the_larger(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    return max(both, key=lambda pair: both[pair] - 2 * max(alone[pair[0]], alone[pair[1]]))
+
+
+def least_change(loss: Loss, num_heads: int, keep: int) -> list[int]:
+    left = list(range(num_heads))
+
+    def loss_of(heads: list[int]) -> float:
+        gates = torch.zeros(num_heads)
+        gates[heads] = 1
+        return float(loss(gates))
+
+    while len(left) > keep:
+        now = loss_of(left)
+        left.remove(min(left, key=lambda head: abs(loss_of([h for h in left if h != head]) - now)))
+    return left
+
+
 def by_size_of_excess(loss: Loss, num_heads: int) -> tuple[int, int]:
     alone, both = pair_costs(loss, num_heads)
     return max(both, key=lambda pair: abs(both[pair] - alone[pair[0]] - alone[pair[1]]))
@@ -248,6 +272,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("gate-importance", lambda *a: gate_gradients(*a, at=0.0).abs().mean(dim=0), "as in the trained model"),
     ("gate-importance", lambda *a: gate_gradients(*a).square().mean(dim=0), "not squares"),
     ("gate-importance", lambda *a: gate_gradients(*a).abs().amax(dim=0), "the largest example"),
+    ("gate-importance", lambda loss, h, x: gate_gradients(loss, h, x).abs().sum(dim=0) / h, "not of heads"),
     ("gate-importance", gate_gradients, "shape of each step"),
     ("gate-importance", lambda *a: gate_gradients(*a).abs().mean(dim=0) + 1, "then their mean"),
     ("gate-importance", without_zero_grad, "begin with a gradient of 0"),
@@ -257,12 +282,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-cut", lambda *a: cut(*a, factor=0), "write more than before"),
     ("debug-cut", lambda *a: cut(*a, output_factor=0), "who would undo the factor"),
     ("debug-cut", lambda *a: cut(*a, factor=0, output_factor=0)[:3], "return W_q, W_k, W_v, W_o"),
+    ("debug-cut", lambda *a: right_cut(*a[:-1], sorted(a[-1])), "which rows belong to head 0"),
     ("debug-cut", cut_in_place, "changes the caller's matrix"),
     ("debug-cut", lambda q, k, v, o, h, keep: right_cut(q, v, k, o, h, keep), "which rows belong to head 0"),
     ("find-twins", costliest_pair, "two heads with different tasks"),
     ("find-twins", cheapest_pair, "cost nothing together"),
     ("find-twins", two_costliest_but_one, "minus cost of the first alone"),
-    ("find-twins", by_ratio, "not their ratio"),
+    ("find-twins", twice_the_sum, "each once"),
+    ("find-twins", beyond_twice_the_larger, "each once"),
+    ("find-twins", by_ratio, "not a ratio"),
     ("find-twins", by_size_of_excess, "the wrong end of it"),
     ("find-twins", least_excess, "the wrong end of it"),
     ("find-twins", lambda *a: (2.0, 4.0), "return i, j"),
@@ -275,6 +303,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("prune-carefully", lambda loss, n, keep: sorted({*range(n)} - {*carefully(loss, n, keep)}), "not those that go"),
     ("prune-carefully", lambda loss, n, keep: carefully(loss, n, keep - 1), "how often does your loop run"),
     ("prune-carefully", lambda loss, n, keep: [0, 1, 3][:keep], "the loss without it"),
+    ("prune-carefully", least_change, "the loss without it"),
     ("prune-carefully", best_subset, "tries all sets"),
     ("prune-carefully", lambda *a: 3, "return a list"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1))[:, 0].flatten(0, 1), "the first head of a group"),
