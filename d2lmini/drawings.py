@@ -275,7 +275,7 @@ def _write_word(axes: Axes, x: float, y: float, word: str, share: float) -> None
     red, green, blue = ((1 - share) * light + share * dark for light, dark in ((0.95, 0.04), (0.96, 0.3), (0.98, 0.6)))
     box = Rectangle((x - 0.45, y - 0.42), len(word) + 0.9, 0.84, facecolor=(red, green, blue))
     axes.add_patch(box)
-    ink = "#ffffff" if share > 0.5 else "#1f2328"
+    ink = "#fefefe" if share > 0.5 else "#000000"  # not the colours of the style, which a dark page exchanges
     axes.text(x + len(word) / 2, y, word, ha="center", va="center", fontsize=9.5, color=ink, family="monospace")
 
 
