@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import shutil
 import subprocess
@@ -61,8 +62,14 @@ def never_executed(book: MiniBook) -> None:
 
 def one_too_many_not_compared(book: MiniBook) -> None:
     def change(notebook: Any) -> None:
-        for cell in code_cells(notebook)[CHECK : CHECK + MOST_CELLS_NOT_COMPARED + 1]:
-            cell.source = f"{OPT_OUT}\n# differs each time\n{cell.source}"
+        printed = code_cells(notebook)[PRINTED]
+        copies = [copy.deepcopy(printed) for _ in range(MOST_CELLS_NOT_COMPARED + 1)]
+        for i, cell in enumerate(copies):
+            cell.update(id=f"copy-{i}", source=f"{OPT_OUT}\n# differs each time\n{cell.source}")
+        at = notebook.cells.index(printed)
+        notebook.cells[at:at] = copies
+        for count, cell in enumerate(code_cells(notebook), start=1):
+            cell.execution_count = count
 
     book.edit(change)
 
@@ -574,8 +581,8 @@ def test_student_edition_has_starters_and_no_solutions(book: MiniBook) -> None:
     assert made.returncode == 0, made.stdout
     copies = list(book.path("student").glob("*.ipynb"))
     assert len(copies) == 2
-    for copy in copies:
-        text = copy.read_text("utf-8")
+    for edition in copies:
+        text = edition.read_text("utf-8")
         assert "Exercise 1.1" in text and "answer = None" in text and "olution" not in text
 
 
