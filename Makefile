@@ -40,7 +40,7 @@ book: $(READY) ## check the notebooks, run each one again and compare, build the
 	@echo "The book: _build/html/index.html"
 
 test: lint ## everything that CI checks: lint, types, the package, the book, the site, the planted faults
-	$(PY) -m pytest -q tests/package -n $(JOBS) --cov=d2lmini --cov-report=term-missing:skip-covered
+	$(PY) -m pytest -q tests/package tests/chapters -n $(JOBS) --cov=d2lmini --cov-report=term-missing:skip-covered
 	@$(MAKE) --silent --no-print-directory book
 	$(PY) -m pytest -q tests/site tests/colab -n $(JOBS) -rs
 	$(PY) -m pytest -q tests/faults -n $(JOBS)

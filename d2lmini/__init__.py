@@ -3,11 +3,11 @@
 ``import d2lmini as d2l`` gives every public name. Batch first; a mask is boolean and ``True`` means *may attend*.
 """
 
-from d2lmini.attention import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
-from d2lmini.checks import check
-from d2lmini.complexity import activation_memory, count_flops, differences, doubling, longest_chain
-from d2lmini.data import IMDB_SHA256, IMDB_URL, Reviews, extract_reviews, fetch_imdb, load_reviews, small_reviews
-from d2lmini.drawings import (
+from d2lmini.attention.heads import MultiHeadAttention, transpose_output, transpose_qkv
+from d2lmini.attention.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
+from d2lmini.attention.pooling import AdditiveAttention, DotProductAttention, SelfAttention, masked_softmax
+from d2lmini.exercises import check
+from d2lmini.figures.diagrams import (
     draw_architectures,
     draw_multi_head_attention,
     draw_residual_streams,
@@ -15,10 +15,12 @@ from d2lmini.drawings import (
     draw_words,
     show_tables,
 )
-from d2lmini.masks import causal_mask, from_mha_mask, to_mha_mask, valid_lens_mask
-from d2lmini.multihead import MultiHeadAttention, transpose_output, transpose_qkv
-from d2lmini.plot import plot, show_heatmaps, use_svg_display
-from d2lmini.position_bias import (
+from d2lmini.figures.plot import plot, show_heatmaps, use_svg_display
+from d2lmini.instruments.costs import activation_memory, count_flops, differences, doubling, longest_chain
+from d2lmini.instruments.layers import Convolution, RestrictedSelfAttention, SeparableConvolution
+from d2lmini.instruments.receptive_field import layers_to_connect, reach
+from d2lmini.positions.added import LearnedPositionalEncoding, PositionalEncoding, make_positions
+from d2lmini.positions.biases import (
     ALiBi,
     RelativePositionBias,
     RelativePositionKeys,
@@ -26,13 +28,11 @@ from d2lmini.position_bias import (
     alibi_slopes,
     t5_buckets,
 )
-from d2lmini.positional import LearnedPositionalEncoding, PositionalEncoding, make_positions
-from d2lmini.reach import layers_to_connect, reach
-from d2lmini.relative_positions import RelativePositions, RotaryEmbedding, apply_rotary, relative_offsets
-from d2lmini.sequence_layers import Convolution, RestrictedSelfAttention, SeparableConvolution
+from d2lmini.positions.rotary import RelativePositions, RotaryEmbedding, apply_rotary, relative_offsets
+from d2lmini.reviews import IMDB_SHA256, IMDB_URL, Reviews, extract_reviews, fetch_imdb, load_reviews, small_reviews
 from d2lmini.train import Trained, choose_device, train
-from d2lmini.transformer import DecoderState, TransformerDecoder, TransformerEncoder
-from d2lmini.transformer_blocks import AddNorm, PositionWiseFFN, TransformerDecoderBlock, TransformerEncoderBlock
+from d2lmini.transformer.blocks import AddNorm, PositionWiseFFN, TransformerDecoderBlock, TransformerEncoderBlock
+from d2lmini.transformer.stacks import DecoderState, TransformerDecoder, TransformerEncoder
 
 __all__ = [
     "IMDB_SHA256",

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from d2lmini.inputs import check_choice, check_number, check_size
+from d2lmini.arguments import check_choice, check_number, check_size
 
 __all__ = ["Trained", "choose_device", "train"]
 

@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-# The colours of d2lmini/style.mplstyle and what they become on a dark page.
+# The colours of d2lmini/figures/style.mplstyle and what they become on a dark page.
 DARK = {
     "#ffffff": "#121212",
     "#1f2328": "#e6e9ee",

@@ -12,7 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book._ext.book_site import DARK
-from tests.package.test_plot import contrast
+from tests.package.figures.test_plot import contrast
 from tools.notebooks import NOTEBOOKS, ROOT, TEXTS, is_chapter
 
 SITE = ROOT / "_build/html"
@@ -21,7 +21,7 @@ PAGES = sorted(
     + [f"notebooks/{path.stem}.html" for path in NOTEBOOKS.glob("*.ipynb")]
 )
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
-STYLE = (ROOT / "d2lmini/style.mplstyle").read_text("utf-8")
+STYLE = (ROOT / "d2lmini/figures/style.mplstyle").read_text("utf-8")
 
 
 @functools.cache

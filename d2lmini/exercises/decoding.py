@@ -1,0 +1,257 @@
+"""Checkers of the chapter "The Transformer block", second part: targets, caches, drafts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from d2lmini.attention.masks import causal_mask
+from d2lmini.exercises.core import (
+    WrongAnswer,
+    checker,
+    expect_close,
+    expect_function,
+    expect_unchanged,
+    one_number,
+)
+from d2lmini.transformer.stacks import DecoderState, TransformerDecoder
+
+_IGNORED = -100  # the label that F.cross_entropy leaves out
+
+
+@checker("shifted-targets")
+def check_shifted_targets(inputs_and_labels: Any) -> str:
+    """``inputs_and_labels(target, valid_lens, bos, eos)``: what a decoder is given, and what it must answer."""
+    expect_function(inputs_and_labels)
+    for target, lens in (
+        (torch.tensor([[5, 3, 8, 2]]), torch.tensor([4])),
+        (torch.tensor([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]]), torch.tensor([4, 1, 2])),
+        (torch.tensor([[0, 3, 0, 2]]), torch.tensor([3])),
+        (torch.tensor([[7, 7]]), torch.tensor([0])),
+    ):
+        given = f"target {target.tolist()}, valid_lens {lens.tolist()}, bos 10, eos 11"
+        argument = target.clone()
+        found = inputs_and_labels(argument, lens.clone(), 10, 11)
+        if (
+            not isinstance(found, (tuple, list))
+            or len(found) != 2
+            or not all(isinstance(part, Tensor) for part in found)
+        ):
+            raise WrongAnswer("it returns two tensors", "return inputs, labels", given=given, got=type(found).__name__)
+        expect_unchanged("target", argument, target, "an assignment to target[...] changes the caller's tensor")
+        _expect_inputs(found[0], found[1], target, lens, given)
+        _expect_labels(found[1], target, lens, given)
+    return "next tokens, eos after the last that counts, -100 at the padding, target unchanged"
+
+
+def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
+    right_inputs = F.pad(target, (1, 0), value=10)
+    if torch.equal(labels, inputs) and torch.equal(labels, right_inputs):
+        hint = "label and input are the same token: what does the decoder learn from that? The loss would be 0"
+        raise WrongAnswer("a label is the token that comes next", hint, given=given, got=labels)
+    expect_close(
+        inputs,
+        right_inputs,
+        claim="the inputs are bos, then the row",
+        given=given,
+        hint="bos goes in front, and nothing is left out: n + 1 tokens",
+        mistakes={
+            "the decoder has bos in front; eos is for the labels": F.pad(target, (1, 0), value=11),
+            "eos is an answer of the decoder, not a question to it": right_inputs.masked_fill(
+                torch.arange(target.shape[1] + 1) == lens[:, None] + 1, 11
+            ),
+            "bos goes in front, not behind": F.pad(target, (0, 1), value=10),
+            "first inputs, then labels": _labels(target, lens),
+        },
+    )
+
+
+def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
+    expect_close(
+        labels,
+        _labels(target, lens),
+        claim="the labels are the tokens that come next",
+        given=given,
+        hint="at each place: what comes next? After the last token that counts: eos. Then: -100",
+        mistakes={
+            "0 may be a real token: only valid_lens knows what is padding": _labels(target, lens).masked_fill(
+                _labels(target, lens) == 0, _IGNORED
+            ),
+            "after the last token that counts, not at the end of the row": F.pad(
+                target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], _IGNORED), (0, 1), value=11
+            ),
+            "how does the decoder learn where to stop?": _labels(target, lens).masked_fill(
+                _labels(target, lens) == 11, _IGNORED
+            ),
+            "what does the loss ask at the padding? -100 keeps it quiet": F.pad(target, (0, 1)).scatter(
+                1, lens[:, None], 11
+            ),
+            "the *next* token: at place 0 that is the first token of the row": F.pad(
+                _labels(target, lens)[:, 1:], (0, 1), value=_IGNORED
+            ),
+            "-100 after eos, not eos everywhere": _labels(target, lens).where(_labels(target, lens) >= 0, 11),
+        },
+    )
+
+
+def _labels(target: Tensor, lens: Tensor) -> Tensor:
+    places = torch.arange(target.shape[1] + 1)
+    labels = F.pad(target, (0, 1)).masked_fill(places > lens[:, None], _IGNORED)
+    return labels.masked_fill(places == lens[:, None], 11)
+
+
+@checker("cached-attention")
+def check_cached_attention(attend_newest: Any) -> str:
+    """``attend_newest(x, cache, P, W_q, W_k, W_v)``: causal self-attention token by token, with positions."""
+    expect_function(attend_newest)
+    X, P, W = torch.randn(2, 4, 6), torch.randn(9, 6), torch.randn(3, 6, 6)
+    other = torch.randn(2, 6)
+
+    def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        argument = x.clone()
+        found = attend_newest(argument, cache, P.clone(), *W.clone())
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            raise WrongAnswer("it returns output and cache", "return output, cache", got=type(found).__name__)
+        expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
+        if not isinstance(found[0], Tensor) or found[0].shape != x.shape:
+            got = tuple(found[0].shape) if isinstance(found[0], Tensor) else type(found[0]).__name__
+            hint = "one output for the newest token of each example"
+            raise WrongAnswer("the output is (batch, d)", hint, expected=tuple(x.shape), got=got)
+        if found[1] is None:
+            raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
+        return found[0], found[1]
+
+    cache: Any = None
+    outputs, caches = [], []
+    for i in range(4):
+        caches.append(cache)
+        output, cache = run(X[:, i], cache)
+        outputs.append(output)
+    expect_close(
+        torch.stack(outputs, dim=1),
+        _parallel(X, P, W),
+        claim="one by one gives what causal attention gives on all tokens at once",
+        given="a random sequence of 4 tokens, d = 6",
+        hint="compare with causal attention on the whole sequence, row by row: scores first",
+        mistakes=_wrong_caches(X, P, W),
+    )
+    # An old cache is continued in another way.
+    output, _ = run(other, caches[2])
+    expected = _parallel(torch.cat([X[:, :2], other[:, None]], dim=1), P, W)[:, -1]
+    hint = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
+    expect_close(output, expected, claim="one can go on from an old cache", given="the cache of 2 tokens", hint=hint)
+    return "the same as all at once, at the right positions; old caches stay as they are"
+
+
+def _attend(queries: Tensor, keys: Tensor, values: Tensor, W: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Scaled dot-product attention of a sequence, causal unless told otherwise."""
+    scores = queries @ W[0].T @ (keys @ W[1].T).mT / math.sqrt(queries.shape[2])
+    mask = causal_mask(queries.shape[1]) if mask is None else mask
+    return F.softmax(scores.masked_fill(~mask, -math.inf), dim=-1).nan_to_num() @ (values @ W[2].T)
+
+
+def _parallel(X: Tensor, P: Tensor, W: Tensor) -> Tensor:
+    """Causal self-attention on a whole sequence that stands at the first positions."""
+    placed = X + P[: X.shape[1]]
+    return _attend(placed, placed, placed, W)
+
+
+def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
+    """What a well-known mistake makes of the sequence, by the hint for it."""
+    n = X.shape[1]
+    placed = X + P[:n]
+    root = math.sqrt(X.shape[2])
+    by_d, unscaled = (torch.stack([W[0] * factor, W[1], W[2]]) for factor in (1 / root, root))
+    by_keys = root / torch.arange(1.0, n + 1).sqrt()[:, None]  # the root of the number of keys, not of d
+    one_late, batch_size = [0, *range(2, n + 1)], [0, *[len(X)] * (n - 1)]
+    again = [X[:, : i + 1] + P[: i + 1] * torch.arange(i + 1, 0, -1.0)[:, None] for i in range(n)]
+    return {
+        "the newest token does not stand at position 0: how many are in the cache?": _parallel(
+            X, P[:1].expand(n, -1), W
+        ),
+        "add the token's row of P": _attend(X, X, X, W),
+        "the first token stands at position 0": _parallel(X, P[1:], W),
+        "the second token stands at position 1: how many were there before it?": _parallel(X, P[one_late], W),
+        "the position is the number of tokens in the cache, not the batch size": _parallel(X, P[batch_size], W),
+        "the root of d, not d": _parallel(X, P, by_d),
+        "the root of d, not of the number of keys": _attend(placed * by_keys, placed, placed, W),
+        "the softmax runs over the keys: its weights add up to 1": (placed @ W[2].T).cumsum(dim=1),
+        "add the row of P once": _parallel(X, 2 * P, W),
+        "divide the scores by the root of d": _parallel(X, P, unscaled),
+        "the newest token sees the cache as well": placed @ W[2].T,
+        "the newest token sees itself, too: append first, then ask": _attend(
+            placed, placed, placed, W, causal_mask(n).tril(-1)
+        ),
+        "x @ W.T, not x @ W": _parallel(X, P, W.mT),
+        "values have a projection of their own": _parallel(X, P, W[[0, 1, 1]]),
+        "a token's position is added once, when it comes": torch.stack(
+            [_attend(tokens, tokens, tokens, W)[:, -1] for tokens in again], dim=1
+        ),
+        "keys and values have their positions, too": _attend(placed, X, X, W),
+        "values have their positions, too": _attend(placed, placed, X, W),
+    }
+
+
+class _Counted(nn.Module):
+    """A decoder that counts its steps."""
+
+    def __init__(self, decoder: TransformerDecoder) -> None:
+        super().__init__()
+        self.decoder, self.calls = decoder, 0
+
+    def step(self, tokens: Tensor, state: DecoderState, **kwargs: Any) -> Any:
+        self.calls += 1
+        return self.decoder.step(tokens, state, **kwargs)
+
+
+@checker("check-draft")
+def check_draft(accepted: Any) -> str:
+    """``accepted(decoder, state, last, draft)``: tokens of the draft that greedy decoding would have written."""
+    expect_function(accepted)
+    torch.manual_seed(1)  # this decoder does not repeat itself
+    decoder = TransformerDecoder(6, 8, 16, 2, 1, 0.0)
+    for parameter in decoder.parameters():
+        if parameter.dim() == 2:
+            nn.init.normal_(parameter)
+    nn.init.zeros_(decoder.dense.bias)
+    _, state, _ = decoder.step(torch.tensor([[1, 4]]), decoder.start(torch.randn(1, 3, 8)))
+    last = torch.tensor([[2]])
+    with torch.no_grad():
+        for first_wrong in (2, 5, 0, 4):
+            draft = _draft(decoder, state, last, first_wrong)
+            counted = _Counted(decoder)
+            got = one_number(accepted(counted, state, last.clone(), draft.clone()))
+            given = f"a draft of 5 tokens, {f'wrong at {first_wrong}' if first_wrong < 5 else 'all right'}"
+            if first_wrong == 5:
+                mistakes = {0.0: "all of the draft is right: is there a first wrong token?"}
+            else:
+                mistakes = {
+                    5.0: "does greedy decoding write each token of the draft?",
+                    4.0: "after the first wrong token later matches mean nothing",
+                    first_wrong + 1.0: "the wrong token itself does not count",
+                }
+            if got != first_wrong:
+                hint = "logits at place i belong to the token after input i: the first input is last, not draft[0]"
+                hint = mistakes.get(got, hint)
+                claim = "it is the number of right tokens before the first wrong one"
+                raise WrongAnswer(claim, hint, given=given, expected=first_wrong, got=got)
+            if counted.calls != 1:
+                hint = "the draft is known: give all of it to the decoder at once"
+                raise WrongAnswer("there is one call of decoder.step", hint, given=given, got=counted.calls)
+    return "0, 2, 4 and 5 tokens accepted, each with one step"
+
+
+def _draft(decoder: TransformerDecoder, state: DecoderState, last: Tensor, first_wrong: int) -> Tensor:
+    """Five tokens, greedy but for one; those after it are what the decoder would write *after* the wrong one."""
+    token, tokens = last, []
+    for i in range(5):
+        logits, state, _ = decoder.step(token, state)
+        token = logits.argmax(dim=-1)
+        if i == first_wrong:
+            token = (token + 1) % 6
+        tokens.append(token)
+    return torch.cat(tokens, dim=1)

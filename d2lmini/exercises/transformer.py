@@ -1,0 +1,324 @@
+"""Checkers of the chapter "The Transformer block": what is added and normed, who sees what, what padding does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from d2lmini.attention.heads import MultiHeadAttention
+from d2lmini.attention.masks import causal_mask
+from d2lmini.exercises.core import (
+    WrongAnswer,
+    checker,
+    expect_close,
+    expect_function,
+    expect_measured,
+    expect_number,
+    expect_unchanged,
+    numbers,
+)
+from d2lmini.transformer.blocks import PositionWiseFFN
+from d2lmini.transformer.stacks import TransformerEncoder
+
+
+@checker("predict-transformer")
+def check_predict_transformer(answer: Any) -> str:
+    """Parameters of an encoder block, weights of cross-attention, numbers in a key-value cache."""
+    parameters, weights, cache = numbers(answer, 3)
+    expect_number(
+        "(a)",
+        parameters,
+        49728,
+        mistakes={
+            49152: "the matrices are all there. (7.1) has two biases, and a norm learns two vectors",
+            49472: "the norms learn something, too: gamma and b",
+            49408: "(7.1) has two biases: of which sizes?",
+            49600: "there are two norms",
+            49984: "the attention has no bias here",
+            33344: "the feed-forward network has two matrices",
+            24960: "the hidden layer has the width 4d",
+            66240: "that is a decoder block",
+            45632: "four projections: do not forget W_o",
+        },
+        hint="four d x d projections, two matrices of (7.1) with their biases, two norms",
+    )
+    expect_number(
+        "(b)",
+        weights,
+        35,
+        mistakes={
+            25: "the keys come from the encoder: how wide is the matrix?",
+            49: "the queries come from the decoder: how many rows has the matrix?",
+            15: "what is hidden by a causal mask? The source sentence is known from the beginning",
+            12: "each query has a weight for each key",
+            70: "one block, not both",
+        },
+        hint="a row for each query, a column for each key: who asks, and who is asked?",
+    )
+    expect_number(
+        "(c)",
+        cache,
+        3072,
+        mistakes={
+            1536: "a key and a value, in each of the two blocks: what did you leave out?",
+            768: "a key and a value, in each of the two blocks",
+            1280: "the memory has keys and values, too, and they are kept",
+            1792: "those of the decoder's own tokens are kept, too",
+            3328: "<bos> is one of the five tokens",
+            2816: "<bos> has a key and a value, too",
+            4608: "nobody asks an old query again: it is not kept",
+            48: "each key and each value is a vector of 64 numbers",
+        },
+        hint="how many vectors are kept for each token, in each block? And which tokens are there?",
+    )
+    return "49728, 35 and 3072: all three are right"
+
+
+def _norm(X: Tensor, dim: int | tuple[int, ...] = -1, eps: float = 1e-5, *, unbiased: bool = False) -> Tensor:
+    mean = X.mean(dim=dim, keepdim=True)
+    return (X - mean) / (X.var(dim=dim, keepdim=True, unbiased=unbiased) + eps).sqrt()
+
+
+Layer = Callable[[Tensor], Tensor]
+
+# What a wrong order of addition and norm makes of X and a layer, by the hint for it.
+_WRONG_ORDERS: dict[bool, dict[str, Callable[[Tensor, Layer, Layer], Tensor]]] = {
+    False: {
+        "post-norm: the norm is over the sum. What is the mean of your output?": lambda X, f, norm: X + norm(f(X)),
+        "norm_first is False: which of the two orders of (7.4) is that?": lambda X, f, norm: X + f(norm(X)),
+        "one norm is enough, after the sum": lambda X, f, norm: norm(norm(X) + norm(f(X))),
+        "post-norm: the layer gets X itself": lambda X, f, norm: norm(X + f(norm(X))),
+        "where is the X that is added?": lambda X, f, norm: norm(f(X)),
+        "and the norm?": lambda X, f, norm: X + f(X),
+    },
+    True: {
+        "norm_first is True: which of the two orders of (7.4) is that?": lambda X, f, norm: norm(X + f(X)),
+        "pre-norm adds to the stream itself, not to what the norm has made of it": lambda X, f, norm: (
+            norm(X) + f(norm(X))
+        ),
+        "pre-norm: the norm comes before the layer": lambda X, f, norm: X + norm(f(X)),
+        "where is the stream that is added to?": lambda X, f, norm: f(norm(X)),
+        "pre-norm has no norm after the sum": lambda X, f, norm: norm(X + f(norm(X))),
+    },
+}
+_WRONG_NORMS: dict[str, Layer] = {
+    "which numbers are normed together? Those of one token: the last dimension": lambda X: _norm(X, dim=1),
+    "each token has a mean of its own": lambda X: _norm(X, dim=(1, 2)),
+    "each token has a mean of its own, not the whole batch": lambda X: _norm(X, dim=(0, 1, 2)),
+    "var and std divide by d - 1 unless told otherwise: unbiased=False": lambda X: _norm(X, unbiased=True),
+    "divide by the standard deviation, which is the root of the variance": lambda X: (
+        (X - X.mean(-1, keepdim=True)) / (X.var(-1, keepdim=True, unbiased=False) + 1e-5)
+    ),
+    "subtract the mean": lambda X: X / (X.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt(),
+    "epsilon belongs under the root": lambda X: (
+        (X - X.mean(-1, keepdim=True)) / (X.std(-1, keepdim=True, unbiased=False) + 1e-5)
+    ),
+    "and epsilon? A token of equal numbers has the variance 0": lambda X: _norm(X, eps=0.0),
+    "which epsilon? (7.3) has 1e-5": lambda X: _norm(X, eps=1e-6),
+}
+
+
+@checker("add-norm")
+def check_add_norm(add_and_norm: Any) -> str:
+    """``add_and_norm(X, layer, norm_first)``: a layer in the residual stream, in both orders."""
+    expect_function(add_and_norm)
+    tokens = 3 * torch.randn(2, 3, 4) + 1
+    flat = torch.full((1, 2, 4), 2.0)
+    for X, given, tolerance in (
+        (tokens, "random tokens", 1e-3),  # which epsilon it is does not show yet
+        (0.005 * tokens, "tiny random tokens", 1e-4),
+        (flat, "a token of equal numbers", 1e-4),
+    ):
+        for norm_first, orders in _WRONG_ORDERS.items():
+            layer: Layer = lambda Z: Z.sin()  # noqa: E731
+            expected = X + layer(_norm(X)) if norm_first else _norm(X + layer(X))
+            mistakes = {
+                hint: X + layer(norm(X)) if norm_first else norm(X + layer(X)) for hint, norm in _WRONG_NORMS.items()
+            }
+            mistakes |= {hint: order(X, layer, _norm) for hint, order in orders.items()}
+            argument = X.clone()
+            expect_close(
+                add_and_norm(argument, layer, norm_first),
+                expected,
+                claim=f"it is {'pre' if norm_first else 'post'}-norm",
+                given=f"{given}, norm_first={norm_first}",
+                hint="print the result after each step: layer, sum, norm",
+                mistakes=mistakes,
+                tolerance=tolerance,
+            )
+            expect_unchanged("X", argument, X, "X += ... changes the caller's tensor")
+    return "both orders, each token normed by itself, epsilon under the root, X unchanged"
+
+
+@checker("debug-decoder")
+def check_debug_decoder(decoder: Any) -> str:
+    """A pre-norm decoder block: causal in both modes, keys and values from the memory, added to the stream."""
+    expect_function(decoder)
+    X, memory = torch.randn(2, 5, 8), torch.randn(2, 3, 8)
+    look_back, look_across = (MultiHeadAttention(8, 8, 8, 8, 2, 0.0) for _ in range(2))
+    ffn = PositionWiseFFN(8, 16, 8)
+    later = torch.cat([X[:, :3], torch.randn(2, 2, 8)], dim=1)
+
+    def run(X: Tensor, memory: Tensor, training: bool) -> Tensor:
+        try:
+            found = decoder(X.clone(), memory.clone(), look_back, look_across, ffn, training)
+        except ValueError as error:
+            hint = "keys and values both come from the memory, all of it; its length has nothing to do with X"
+            if "mask must broadcast" in str(error):
+                hint = "cross-attention needs no causal mask: the whole source is known"
+            raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
+        except RuntimeError as error:
+            if "must match the size" not in str(error):
+                raise
+            hint = "who asks, and who is asked? What is added to X has a row for each token of X"
+            raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
+        if not isinstance(found, Tensor) or found.shape != X.shape:
+            got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise WrongAnswer("it returns a tensor of the shape of X", "return the stream", got=got)
+        return found
+
+    leaks: list[bool] = []
+    with torch.no_grad():
+        for training in (False, True):
+            if torch.equal(run(X, memory + 1.0, training), run(X, memory, training)):
+                hint = "cross-attention: the queries come from the decoder. And the keys and values?"
+                raise WrongAnswer("another memory gives another output", hint, given=f"training={training}")
+            moved = (run(later, memory, training) - run(X, memory, training))[:, :3].abs().max().item()
+            leaks.append(moved > 1e-6)
+        if any(leaks):
+            only_once = "when does a decoder have to be causal? Always: a mask that comes and goes measures nothing"
+            hint = "which tokens may token 0 see? Itself, and no other" if all(leaks) else only_once
+            given = "tokens 3 and 4 of X are changed, " + ("in both modes" if all(leaks) else "in one mode of two")
+            raise WrongAnswer("the outputs 0 to 2 stay as they are", hint, given=given)
+        for training in (False, True):
+            _expect_decoder(run(X, memory, training), X, memory, look_back, look_across, ffn)
+    return "causal in training and in evaluation, keys and values from the memory, all added to the stream"
+
+
+def _expect_decoder(got: Tensor, X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any) -> None:
+    def norm(Z: Tensor) -> Tensor:
+        return F.layer_norm(Z, Z.shape[2:])
+
+    def rest(X: Tensor) -> Tensor:
+        return X + ffn(norm(X))
+
+    mask = causal_mask(X.shape[1])
+    first = X + look_back(norm(X), norm(X), norm(X), mask=mask)
+    found = look_across(norm(first), memory, memory)
+    normed = norm(X) + look_back(norm(X), norm(X), norm(X), mask=mask)
+    post = norm(X + look_back(X, X, X, mask=mask))
+    post = norm(post + look_across(post, memory, memory))
+    strict = X + look_back(norm(X), norm(X), norm(X), mask=mask.tril(-1))
+    mistakes = {
+        "the first addition, too: the stream itself is added to": rest(
+            normed + look_across(norm(normed), memory, memory)
+        ),
+        "the last addition, too: the stream itself is added to": norm(first + found) + ffn(norm(first + found)),
+        "this is post-norm: pre-norm has its norms before the layers": norm(post + ffn(post)),
+        "a token sees itself, too": rest(strict + look_across(norm(strict), memory, memory)),
+        "the stream is X: what is added to must not have gone through a norm": rest(norm(first) + found),
+        "the stream goes on after cross-attention: what is added to what?": rest(found),
+        "cross-attention reads the stream as it is now, after self-attention": rest(
+            first + look_across(norm(X), memory, memory)
+        ),
+        "the memory has its norm from the encoder": rest(first + look_across(norm(first), norm(memory), norm(memory))),
+        "the queries of cross-attention go through the norm, as everything that a layer reads": rest(
+            first + look_across(first, memory, memory)
+        ),
+        "the feed-forward network reads through a norm, too": first + found + ffn(first + found),
+        "the feed-forward network adds to the stream": ffn(norm(first + found)),
+        "where is the first residual connection?": rest(first - X + look_across(norm(first - X), memory, memory)),
+        "a causal mask is for the target tokens: the whole source is known": rest(
+            first + look_across(norm(first), memory, memory, mask=torch.ones(5, 3, dtype=torch.bool).tril())
+        ),
+    }
+    expect_close(
+        got,
+        rest(first + found),
+        claim="it is a pre-norm decoder block",
+        given="random X of 5 tokens, memory of 3",
+        hint="three times: read the stream through a norm, and add to the stream",
+        mistakes=mistakes,
+    )
+
+
+class _Watched(nn.Module):
+    """An encoder that moves by ``leak`` for each token of padding that it is given, and notes what it is given."""
+
+    def __init__(self, leak: Tensor) -> None:
+        super().__init__()
+        self.leak, self.calls = leak, list[tuple[Tensor, Any]]()
+
+    def forward(self, tokens: Tensor, valid_lens: Any = None, **others: Any) -> Tensor:
+        """Twice the tokens, ``(batch, steps, 2)``, and 99 at the padding."""
+        if others:
+            hint = "that would do as well, but give it valid_lens here"
+            raise WrongAnswer("the encoder is called with tokens and valid_lens", hint, got=list(others))
+        self.calls.append((tokens, valid_lens))
+        X = tokens[..., None] * torch.arange(1.0, 3.0)
+        if isinstance(valid_lens, Tensor) and valid_lens.dim() == 1:
+            leak = self.leak[(tokens[:, 0] != 2).long()]  # example 0 begins with token 2
+            X[:, : leak.shape[1]] += leak * (tokens.shape[1] - valid_lens[:, None, None])
+            X = X.masked_fill((torch.arange(tokens.shape[1]) >= valid_lens[:, None])[..., None], 99.0)
+        return X
+
+
+@checker("measure-padding")
+def check_measure_padding(padding_effect: Any) -> str:
+    """``padding_effect(encoder, tokens, count)``: the largest change at real tokens by appended padding."""
+    expect_function(padding_effect)
+    tokens, leak = torch.tensor([[2, 1, 1], [1, 3, 2]]), torch.zeros(2, 3, 2)
+    leak[0, 1, 1], leak[1, 0, 0], leak[1, 1] = 0.1875, 0.25, torch.tensor([-0.75, 0.25])
+    watched = _Watched(leak)
+    got = padding_effect(watched, tokens.clone(), 2)
+    _expect_padded(watched.calls, tokens, 2)
+    expect_measured(
+        got,
+        1.5,
+        claim="it is the largest change at a real token",
+        given="an encoder that leaks: at one token of example 0 by 0.375, at two of example 1 by 0.5, 0.5 and -1.5",
+        hint="subtract the outputs at real tokens, with and without padding, and take the largest size",
+        mistakes={
+            "a change may be negative: take its size": 0.5,
+            "the largest change, not the mean": 2.875 / 12,
+            "the largest change, not the sum": 2.875,
+            "the largest change, not the length of them all": 2.890625**0.5,
+            "the change of a number, not the length of a token's change": 2.5**0.5,
+            "the largest change, not its square": 2.25,
+            "all examples of the batch, please": 0.375,
+            "at the padding itself the output means nothing: leave it out": 99.0,
+            "what leaks here must show: compare with padding against without": 0.0,
+        },
+    )
+    encoder = TransformerEncoder(5, 8, 16, 2, 2, 0.0).eval()
+    expect_measured(
+        padding_effect(encoder, tokens.clone(), 4),
+        0.0,
+        claim="it is 0 for an encoder that hides its padding",
+        given="a d2l.TransformerEncoder",
+        hint="compare with the tokens *without* padding; where there is padding, valid_lens says so",
+        mistakes={},
+    )
+    return "1.5 for an encoder that leaks, 0 for one that does not"
+
+
+def _expect_padded(calls: list[tuple[Tensor, Any]], tokens: Tensor, count: int) -> None:
+    n = tokens.shape[1]
+    padded = [call for call in calls if call[0].shape[1] == n + count]
+    if not padded:
+        raise WrongAnswer("the encoder is given n + count tokens", "torch.cat, or F.pad(tokens, (0, count))")
+    given, lens = next(((given, lens) for given, lens in padded if isinstance(lens, Tensor)), padded[-1])
+    known = (given[:, None, :n] == tokens).all(dim=2).any(dim=1).all()
+    if not known or given[:, n:].any():
+        hint = "the real tokens first, then count zeros"
+        raise WrongAnswer("padding is appended", hint, expected=F.pad(tokens, (0, count)), got=given)
+    if not isinstance(lens, Tensor) or lens.shape != given.shape[:1]:
+        hint = "how is the encoder to know what is padding? One length for each example of the batch"
+        raise WrongAnswer("the encoder is given valid_lens, (batch,)", hint, got=lens)
+    if not (lens == n).all():
+        hint = "valid_lens says how many tokens count: padding does not"
+        raise WrongAnswer("the lengths are those of the real tokens", hint, expected=[n] * len(lens), got=lens)

@@ -1,0 +1,420 @@
+"""Self-attention and multi-head attention against PyTorch's own, and against the cells of the sources."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import d2lmini as d2l
+from tests.package.attention.test_pooling import LENS_KINDS, TOLERANCE
+
+sizes = st.integers(1, 5)
+MASK_KINDS = ["none", "per pair", "causal", "per key", "per head", "per example", "per example and head"]
+every_kind = pytest.mark.parametrize(("lens_kind", "mask_kind"), list(itertools.product(LENS_KINDS, MASK_KINDS)))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[d2l.MultiHeadAttention, list[Tensor]]:
+    """A multi-head attention and its queries, keys and values, of random sizes and dtype."""
+    batch, num_queries, num_keys, width, num_heads, query_size, key_size, value_size = (draw(sizes) for _ in range(8))
+    bias, dtype = draw(st.booleans()), draw(st.sampled_from(list(TOLERANCE)))
+    torch.manual_seed(draw(st.integers(0, 10_000)))
+    mha = d2l.MultiHeadAttention(key_size, query_size, value_size, width * num_heads, num_heads, 0.0, bias)
+    shapes = (batch, num_queries, query_size), (batch, num_keys, key_size), (batch, num_keys, value_size)
+    return mha.to(dtype), [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
+
+
+def restriction(shape: tuple[int, ...], lens_kind: str, mask_kind: str) -> tuple[dict[str, Any], Tensor]:
+    """valid_lens and mask of the given kinds, and what both allow, spelled out entry by entry."""
+    batch, num_heads, num_queries, num_keys = shape
+    shapes = {
+        "per pair": (num_queries, num_keys),
+        "per key": (num_keys,),
+        "per head": (1, num_heads, 1, num_keys),
+        "per example": (batch, 1, num_queries, num_keys),
+        "per example and head": shape,
+    }
+    mask = torch.rand(shapes[mask_kind]) < 0.6 if mask_kind in shapes else None
+    if mask_kind == "causal":
+        mask = torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
+    may = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape).clone()
+    lens_shape = {"none": None, "per example": (batch,), "per query": (batch, num_queries)}[lens_kind]
+    lens = None if lens_shape is None else torch.randint(0, num_keys + 1, lens_shape)
+    for b, q in itertools.product(range(batch), range(num_queries)) if lens is not None else ():
+        may[b, :, q, int(lens[b] if lens.dim() == 1 else lens[b, q]) :] = False
+    return {"valid_lens": lens, "mask": mask}, may
+
+
+def pytorchs(mha: d2l.MultiHeadAttention, inputs: list[Tensor], may: Tensor) -> tuple[Tensor, Tensor]:
+    """What nn.MultiheadAttention computes with these weights: the output, and the weights of each head."""
+    layers = [mha.W_q, mha.W_k, mha.W_v]
+    num_hiddens = mha.W_o.out_features
+    queries, keys, values = (tensor.transpose(0, 1) for tensor in inputs)
+    output, weights = F.multi_head_attention_forward(
+        queries @ layers[0].weight.T,  # the function wants queries of the width of the output
+        keys,
+        values,
+        num_hiddens,
+        mha.num_heads,
+        None,
+        None if mha.W_q.bias is None else torch.cat([layer.bias for layer in layers]),
+        None,
+        None,
+        add_zero_attn=False,
+        dropout_p=0.0,
+        out_proj_weight=mha.W_o.weight,
+        out_proj_bias=mha.W_o.bias,
+        attn_mask=d2l.to_mha_mask(may, mha.num_heads),
+        use_separate_proj_weight=True,
+        q_proj_weight=torch.eye(num_hiddens, dtype=queries.dtype),
+        k_proj_weight=layers[1].weight,
+        v_proj_weight=layers[2].weight,
+        average_attn_weights=False,
+    )
+    return output.transpose(0, 1), weights
+
+
+@every_kind
+@pytest.mark.parametrize("need_weights", [False, True])
+@given(problem=problems())
+@settings(max_examples=8)
+def test_it_equals_pytorchs_in_values_and_gradients(
+    problem: Any, lens_kind: str, mask_kind: str, need_weights: bool
+) -> None:
+    mha, inputs = problem
+    dtype, num_heads = inputs[0].dtype, mha.num_heads
+    shape = (inputs[0].shape[0], num_heads, inputs[0].shape[1], inputs[1].shape[1])
+    restricted, may = restriction(shape, lens_kind, mask_kind)
+    result = mha(*inputs, **restricted, need_weights=need_weights)
+    output = result[0] if need_weights else result
+
+    exact = d2l.MultiHeadAttention(*(layer.in_features for layer in (mha.W_k, mha.W_q, mha.W_v)), mha.W_o.out_features,
+                                   num_heads, 0.0, mha.W_q.bias is not None).double()  # fmt: skip
+    exact.load_state_dict(mha.state_dict())
+    same = [tensor.detach().double().requires_grad_() for tensor in inputs]
+    seen = may.any(-1, keepdim=True)  # (batch, num_heads, queries, 1)
+    # PyTorch's gives NaN for a head that sees nothing: it is shown everything there, and not compared.
+    expected, expected_weights = pytorchs(exact, same, may | ~seen)
+    compared = seen.all(1)  # (batch, queries, 1)
+    tolerance = {"atol": TOLERANCE[dtype], "rtol": TOLERANCE[dtype]}
+    torch.testing.assert_close(output.double() * compared, expected * compared, **tolerance)
+    assert output.dtype == dtype and (output * ~seen.any(1) == 0).all() and output.isfinite().all()
+    if need_weights:
+        torch.testing.assert_close(result[1].double(), expected_weights * seen, **tolerance)
+        assert result[1].dtype == dtype and result[1].shape == shape
+
+    ours = torch.autograd.grad((output.double() * compared).square().sum(), [*inputs, *mha.parameters()])
+    theirs = torch.autograd.grad((expected * compared).square().sum(), [*same, *exact.parameters()])
+    scale = max(1.0, *(float(grad.abs().max()) for grad in theirs))
+    for our_grad, their_grad in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(our_grad.double(), their_grad, atol=scale * tolerance["atol"], rtol=0.05)
+
+
+def test_a_head_that_sees_nothing_adds_nothing() -> None:
+    """Head 0 of query 0 sees nothing: what comes out is what the other head finds."""
+    torch.manual_seed(0)
+    mha, X = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(1, 3, 4)
+    mask = torch.ones(1, 2, 3, 3, dtype=torch.bool)
+    mask[0, 0, 0] = False
+    output, weights = mha(X, X, X, mask=mask, need_weights=True)
+    everything = mha(X, X, X, need_weights=True)[1]
+    assert (weights[0, 0, 0] == 0).all()
+    torch.testing.assert_close(weights[0, 1], everything[0, 1])
+    values = mha.W_v(X)[0]
+    found = torch.cat([torch.zeros(2), everything[0, 1, 0] @ values[:, 2:]])
+    torch.testing.assert_close(output[0, 0], mha.W_o(found))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_weights_of_pytorchs_module_copied_over(bias: bool) -> None:
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(12, 3, bias=bias, batch_first=True)
+    ours = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, bias)
+    names = ["weight", "bias"] if bias else ["weight"]
+    for name in names:
+        for layer, part in zip(
+            (ours.W_q, ours.W_k, ours.W_v), getattr(theirs, f"in_proj_{name}").chunk(3), strict=True
+        ):
+            getattr(layer, name).data.copy_(part)
+        getattr(ours.W_o, name).data.copy_(getattr(theirs.out_proj, name))
+    X, Y, lens = torch.randn(2, 4, 12), torch.randn(2, 6, 12), torch.tensor([3, 5])
+    output, weights = ours(X, Y, Y, lens, need_weights=True)
+    padding = ~d2l.valid_lens_mask(lens, 6)[:, 0]
+    expected, expected_weights = theirs(X, Y, Y, key_padding_mask=padding, average_attn_weights=False)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(weights, expected_weights)
+    torch.testing.assert_close(ours(X, Y, Y, lens), expected)
+
+
+def test_additive_attention_as_the_pooling_of_the_heads() -> None:
+    torch.manual_seed(0)
+    mha, X, lens = d2l.MultiHeadAttention(6, 6, 6, 6, 3, 0.0), torch.randn(2, 4, 6), torch.tensor([4, 2])
+    mha.attention = d2l.AdditiveAttention(2, 2, 5, 0.0)
+    output, weights = mha(X, X, X, lens, need_weights=True)
+    Q, K, V = mha.W_q(X), mha.W_k(X), mha.W_v(X)
+    heads = [mha.attention(*(part[..., i : i + 2] for part in (Q, K, V)), lens) for i in (0, 2, 4)]
+    torch.testing.assert_close(output, mha.W_o(torch.cat(heads, -1)))
+    assert weights.shape == (2, 3, 4, 4) and (weights[1, :, :, 2:] == 0).all()
+
+
+def test_dropout_acts_in_training_only_and_not_on_the_weights() -> None:
+    torch.manual_seed(0)
+    mha, X = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.9), torch.randn(1, 5, 4)
+    trained, weights = mha.train()(X, X, X, need_weights=True)
+    output, sure_weights = mha.eval()(X, X, X, need_weights=True)
+    assert torch.equal(weights, sure_weights) and not torch.allclose(trained, output)
+    torch.testing.assert_close(mha(X, X, X), output)
+    assert not torch.allclose(mha.train()(X, X, X), output)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("junk", [math.nan, math.inf])
+def test_padding_may_hold_anything(junk: float, need_weights: bool) -> None:
+    torch.manual_seed(0)
+    mha, X, lens = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, bias=True), torch.randn(2, 5, 4), torch.tensor([3, 0])
+    hidden = torch.arange(5) >= lens[:, None]
+    per_query = torch.where(hidden, 0, lens[:, None])  # padding asks nothing either
+    results = []
+    for filling in (0.0, junk):
+        padded = X.masked_fill(hidden[..., None], filling).requires_grad_()
+        output = mha(padded, padded, padded, per_query, need_weights=need_weights)
+        output = output[0] if need_weights else output
+        grads = torch.autograd.grad(output.square().sum(), [padded, *mha.parameters()])
+        results.append([output, *grads])
+    for clean, padded in zip(*results, strict=True):
+        assert padded.isfinite().all() and torch.equal(clean, padded)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_layers_on_top_of_each_other_work_under_autocast(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    layers, X = [d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0, bias=True) for _ in range(2)], torch.randn(2, 3, 8)
+    layers[1].attention = d2l.AdditiveAttention(4, 4, 5, 0.0)
+    expected = layers[1](*[layers[0](X, X, X)] * 3)
+    with torch.autocast("cpu", dtype=dtype):
+        output = layers[1](*[layers[0](X, X, X)] * 3)
+    assert output.dtype == dtype
+    torch.testing.assert_close(output.float(), expected, atol=3e-2, rtol=0)
+
+
+def test_under_autocast_dtypes_may_meet_but_float64_is_refused() -> None:
+    mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0), torch.randn(2, 3, 8)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(mha(X.bfloat16(), X, X), mha(X, X, X), atol=3e-2, rtol=0)
+        with pytest.raises(ValueError, match=r"queries must have the dtype of the weights, .* got torch.float64"):
+            mha(X.double(), X, X)
+
+
+def test_no_state_is_kept_and_no_argument_is_changed() -> None:
+    mha, X, lens = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(2, 3, 4), torch.tensor([1, 2])
+    mask = d2l.causal_mask(3)
+    before, state = [X.clone(), lens.clone(), mask.clone()], set(vars(mha))
+    mha(X, X, X, lens, mask=mask, need_weights=True)
+    assert all(map(torch.equal, before, [X, lens, mask])) and set(vars(mha)) == state
+
+
+def test_the_number_of_parameters_does_not_depend_on_the_number_of_heads() -> None:
+    counts = {
+        sum(p.numel() for p in d2l.MultiHeadAttention(24, 24, 24, 24, heads, 0.0).parameters())
+        for heads in (1, 2, 3, 24)
+    }
+    assert counts == {4 * 24 * 24}
+
+
+# ---- the cells of the sources ----
+
+PRINTED = """\
+MultiHeadAttention(
+  (attention): DotProductAttention(
+    (dropout): Dropout(p=0.5, inplace=False)
+  )
+  (W_q): Linear(in_features=100, out_features=100, bias=False)
+  (W_k): Linear(in_features=100, out_features=100, bias=False)
+  (W_v): Linear(in_features=100, out_features=100, bias=False)
+  (W_o): Linear(in_features=100, out_features=100, bias=False)
+)"""
+
+
+def test_the_cells_of_the_d2l_editions() -> None:
+    num_hiddens, num_heads = 100, 5
+    attention = d2l.MultiHeadAttention(num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, 0.5)
+    assert repr(attention.eval()) == PRINTED
+    batch_size, num_queries, num_kvpairs, valid_lens = 2, 4, 6, torch.tensor([3, 2])
+    X = torch.ones((batch_size, num_queries, num_hiddens))
+    Y = torch.ones((batch_size, num_kvpairs, num_hiddens))
+    assert attention(X, X, X, valid_lens).shape == (2, 4, 100)
+    assert attention(X, Y, Y, valid_lens).shape == (2, 4, 100)
+
+
+def test_the_cells_of_the_study_note() -> None:
+    self_attention = d2l.SelfAttention(d_model=64)
+    output, attention_weights = self_attention(torch.rand(2, 5, 64))
+    assert output.shape == (2, 5, 64) and attention_weights.shape == (2, 5, 5)
+    layers = [module for module in self_attention.modules() if isinstance(module, nn.Linear)]
+    assert [(layer.in_features, layer.out_features, layer.bias is not None) for layer in layers] == [(64, 64, True)] * 3
+
+
+# ---- splitting into heads ----
+
+
+def test_transpose_qkv_says_which_number_goes_where() -> None:
+    X = torch.arange(2 * 3 * 4).reshape(2, 3, 4)
+    split = d2l.transpose_qkv(X, 2)
+    assert split.shape == (4, 3, 2)
+    for b, head, step, i in itertools.product(range(2), range(2), range(3), range(2)):
+        assert split[b * 2 + head, step, i] == X[b, step, head * 2 + i]
+
+
+@given(sizes, sizes, sizes, sizes)
+def test_transpose_output_undoes_it(batch: int, steps: int, width: int, num_heads: int) -> None:
+    X = torch.randn(batch, steps, width * num_heads)
+    assert torch.equal(d2l.transpose_output(d2l.transpose_qkv(X, num_heads), num_heads), X)
+
+
+def test_without_any_key_the_output_is_zero_also_with_a_bias() -> None:
+    mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, bias=True)
+    queries, keys = torch.ones(2, 3, 4), torch.ones(2, 0, 4)
+    for need_weights in (False, True):
+        output = mha(queries, keys, keys, need_weights=need_weights)
+        assert ((output[0] if need_weights else output) == 0).all()
+
+
+def test_an_empty_batch_stays_empty() -> None:
+    mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0)
+    output, weights = mha(*[torch.zeros(0, 3, 4)] * 3, torch.zeros(0, dtype=torch.long), need_weights=True)
+    assert output.shape == (0, 3, 4) and weights.shape == (0, 2, 3, 3)
+    output = mha(torch.ones(2, 3, 4), torch.ones(2, 0, 4), torch.ones(2, 0, 4))
+    assert output.shape == (2, 3, 4) and (output == 0).all()
+
+
+# ---- self-attention ----
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> tuple[d2l.SelfAttention, Tensor]:
+    d_model, dtype = draw(sizes), draw(st.sampled_from(list(TOLERANCE)))
+    torch.manual_seed(draw(st.integers(0, 10_000)))
+    return d2l.SelfAttention(d_model).to(dtype), torch.randn(draw(sizes), draw(sizes), d_model).to(dtype)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@given(drawn=sequences())
+def test_self_attention_is_pytorchs_attention_of_three_projections(drawn: Any, causal: bool) -> None:
+    layer, X = drawn
+    mask = d2l.causal_mask(X.shape[1]) if causal else None
+    output, weights = layer(X, mask=mask)
+    exact = d2l.SelfAttention(X.shape[2]).double()
+    exact.load_state_dict(layer.state_dict())
+    Q, K, V = (W(X.double()) for W in (exact.W_q, exact.W_k, exact.W_v))
+    expected = F.scaled_dot_product_attention(Q[:, None], K[:, None], V[:, None], is_causal=causal)[:, 0]
+    tolerance = TOLERANCE[X.dtype]
+    torch.testing.assert_close(output.double(), expected, atol=tolerance, rtol=tolerance)
+    torch.testing.assert_close((weights @ layer.W_v(X)).double(), expected, atol=2 * tolerance, rtol=tolerance)
+    ours = torch.autograd.grad(output.double().square().sum(), list(layer.parameters()))
+    theirs = torch.autograd.grad(expected.square().sum(), list(exact.parameters()))
+    scale = max(1.0, *(float(grad.abs().max()) for grad in theirs))
+    for our_grad, their_grad in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(our_grad.double(), their_grad, atol=2 * scale * tolerance, rtol=0.05)
+
+
+@given(drawn=sequences())
+def test_self_attention_moves_its_outputs_with_its_inputs(drawn: Any) -> None:
+    layer, X = drawn[0].double(), drawn[1].double()
+    order = torch.randperm(X.shape[1])
+    (output, weights), (moved, moved_weights) = layer(X), layer(X[:, order])
+    torch.testing.assert_close(moved, output[:, order])
+    torch.testing.assert_close(moved_weights, weights[:, order][:, :, order])
+
+
+def test_self_attention_hides_padding() -> None:
+    torch.manual_seed(0)
+    layer, X, lens = d2l.SelfAttention(4), torch.randn(2, 5, 4), torch.tensor([3, 0])
+    padded = X.masked_fill((torch.arange(5) >= lens[:, None])[..., None], math.nan)
+    output, weights = layer(padded, lens)
+    torch.testing.assert_close(output[0, :3], layer(X[:1, :3])[0][0])
+    assert (weights[0, :3, 3:] == 0).all() and (weights[1] == 0).all() and (output[1] == 0).all()
+
+    asks_not = torch.where(torch.arange(5) < lens[:, None], lens[:, None], 0)  # padding asks nothing
+    parameters = list(layer.parameters())
+    grads = [
+        torch.autograd.grad(layer(Z, asks_not)[0].square().sum(), parameters) for Z in (padded, padded.nan_to_num())
+    ]
+    for with_nan, clean in zip(*grads, strict=True):
+        assert with_nan.isfinite().all() and torch.equal(with_nan, clean)
+
+
+# ---- errors at the door ----
+
+X = torch.zeros(2, 3, 4)
+
+
+def mha(inputs: Tensor = X, **more: Any) -> Any:
+    return d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0)(inputs, X, X, **more)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 10, 3, 0.0), r"num_hiddens=10 and num_heads=3"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 10, 0, 0.0), r"num_heads must be an integer of at least 1, got 0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 0, 1, 0.0), r"num_hiddens must be an integer of at least 1, got 0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2, -0.1), r"dropout .*-0.1"),
+        (lambda: mha(torch.zeros(2, 3, 5)), r"queries must have size 4 .* got \(2, 3, 5\)"),
+        (lambda: mha(torch.zeros(3, 3, 4)), r"the same batch size"),
+        (lambda: mha(X[0]), r"queries must have shape \(batch, steps, size\), got \(3, 4\)"),
+        (lambda: mha(X.double()), r"must share one floating-point dtype"),
+        (
+            lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0)(*[X.double()] * 3),
+            r"queries must have the dtype of the weights, torch.float32, got torch.float64",
+        ),
+        (lambda: d2l.MultiHeadAttention(5, 4, 4, 4, 2, 0.0)(X, X, X), r"keys must have size 5"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 5, 4, 2, 0.0)(X, X, X), r"values must have size 5"),
+        (lambda: mha(valid_lens=torch.tensor([1, 4])), r"valid_lens must lie in 0..3"),
+        (lambda: mha(valid_lens=torch.tensor([1, 2, 1, 2])), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
+        (lambda: mha(mask=torch.ones(3, 3)), r"mask must be a boolean tensor"),
+        (lambda: mha(mask=torch.ones(2, 3, 3).bool()), r"mask of shape \(2, 3, 3\) is ambiguous: .*mask\[:, None\]"),
+        (lambda: mha(mask=torch.ones(2, 3, 3, 3).bool()), r"mask must broadcast to \(2, 2, 3, 3\), got \(2, 3, 3, 3\)"),
+        (lambda: mha(mask=torch.ones(1, 1, 1, 3, 3).bool()), r"mask must broadcast to \(2, 2, 3, 3\)"),
+        (lambda: d2l.SelfAttention(0), r"d_model must be an integer of at least 1, got 0"),
+        (lambda: d2l.SelfAttention(5)(X), r"X must have size 5 .* got \(2, 3, 4\)"),
+        (lambda: d2l.SelfAttention(4)(X, mask=torch.ones(4, 3).bool()), r"mask must broadcast to \(2, 3, 3\)"),
+        (lambda: d2l.transpose_qkv(X, 3), r"num_hiddens=4 and num_heads=3"),
+        (lambda: d2l.transpose_qkv(X[0], 2), r"X must have shape \(batch, steps, num_hiddens\), got \(3, 4\)"),
+        (lambda: d2l.transpose_qkv([1.0], 2), r"X must have shape .* got list"),
+        (lambda: d2l.transpose_output(X, 3), r"divisible by num_heads, got shape \(2, 3, 4\) and num_heads=3"),
+        (lambda: d2l.transpose_output(X, 0), r"num_heads must be an integer of at least 1, got 0"),
+        (lambda: d2l.transpose_output(X, True), r"num_heads must be an integer of at least 1, got True"),
+        (lambda: d2l.transpose_qkv(X, 2.0), r"num_heads must be an integer of at least 1, got 2.0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2.0, 0.0), r"num_heads must be .* got 2.0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, "4", 2, 0.0), r"num_hiddens must be .* got '4'"),
+        (lambda: d2l.MultiHeadAttention(-1, 4, 4, 4, 2, 0.0), r"key_size must be .* got -1"),
+        (lambda: d2l.MultiHeadAttention(4, 0, 4, 4, 2, 0.0), r"query_size must be .* got 0"),
+        (lambda: d2l.MultiHeadAttention(4, 4, None, 4, 2, 0.0), r"value_size must be .* got None"),
+        (lambda: d2l.SelfAttention(4)([[1.0]]), r"X must be a tensor, got list"),
+        (lambda: d2l.SelfAttention(4)(X[0]), r"X must have shape \(batch, steps, size\), got \(3, 4\)"),
+        (lambda: d2l.SelfAttention(4)(X.long()), r"X must share one floating-point dtype, got \[torch.int64\]"),
+        (lambda: mha(valid_lens=torch.tensor([[1], [2]])), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
+        (
+            lambda: d2l.MultiHeadAttention(4, 4, 4, 6, 3, 0.0)(X, X, X, mask=torch.ones(3, 3, 3).bool()),
+            r"mask of shape \(3, 3, 3\) is ambiguous: .*mask\[None\]",
+        ),
+        (lambda: d2l.transpose_output(X[0], 2), r"X must have shape \(batch \* num_heads, .* got \(3, 4\)"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_mask_of_three_dimensions_for_all_examples_is_clear() -> None:
+    torch.manual_seed(0)
+    layer, Z = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(2, 3, 4)
+    torch.testing.assert_close(layer(Z, Z, Z, mask=d2l.causal_mask(3)[None]), layer(Z, Z, Z, mask=d2l.causal_mask(3)))

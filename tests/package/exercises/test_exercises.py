@@ -1,0 +1,115 @@
+"""The exercise checkers: right answers get a tick; each wrong answer that learners give gets its own hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import d2lmini as d2l
+from d2lmini.exercises import core
+from tests.package.exercises.answers import RIGHT, WRONG
+
+
+def raises(error: BaseException) -> Callable[..., Any]:
+    def answer(*_: Any) -> Any:
+        raise error
+
+    return answer
+
+
+@pytest.mark.parametrize(("name", "answer"), [(name, answer) for name, answers in RIGHT.items() for answer in answers])
+def test_a_right_answer_gets_a_tick(name: str, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, answer)
+    out = capsys.readouterr().out
+    assert out.startswith(f"✓ {name}: ") and out.count("\n") == 1
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
+def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, answer)
+    out = capsys.readouterr().out
+    assert out.startswith(f"✗ {name}: ")
+    assert hint in out.partition("hint: ")[2], out
+
+
+def test_every_exercise_is_covered() -> None:
+    assert set(RIGHT) == {name for name, _, _ in WRONG} == set(core._CHECKERS)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_no_answer_raises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    errors = [
+        raises(error)
+        for error in (ValueError("oops"), SystemExit(3), NotImplementedError("\"softmax\" not implemented for 'Bool'"))
+    ]
+    for answer in (0, "text", [], object(), lambda *a: None, *errors):
+        d2l.check(name, answer)
+        assert capsys.readouterr().out.startswith(f"✗ {name}: ")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_not_attempted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, None)
+    assert capsys.readouterr().out == f"{name}: not attempted yet\n"
+    if not name.startswith("predict") and name != "direction-only":
+        d2l.check(name, raises(NotImplementedError()))
+        assert capsys.readouterr().out == f"{name}: not attempted yet\n"
+
+
+def test_a_report_does_not_depend_on_chance(capsys: pytest.CaptureFixture[str]) -> None:
+    reports = set()
+    for seed in range(3):
+        torch.manual_seed(seed)
+        d2l.check("cached-attention", lambda x, cache, P, *W: (x, ()))
+        reports.add(capsys.readouterr().out)
+    assert len(reports) == 1 and "got" in reports.pop()
+
+
+def test_long_values_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check("cached-attention", lambda x, cache, P, *W: (7 * x, ()))  # 48 numbers
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:10] for line in lines[2:4]] == ["  expected", "  got     "]
+    assert all(len(line) < 270 and line.endswith(" ...") for line in lines[2:4])
+
+
+def test_an_error_in_the_answer_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check("masked-pooling", raises(KeyError("lens")))
+    assert "KeyError: 'lens'" in capsys.readouterr().out
+
+
+def test_a_prediction_is_not_given_away(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, answer, _ in WRONG:
+        if name.startswith("predict"):
+            d2l.check(name, answer)
+    assert "expected" not in capsys.readouterr().out
+
+
+def test_checking_leaves_random_numbers_alone() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    d2l.check("measure-saturation", lambda d, scale: torch.rand(1).item())
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_an_answer_cannot_change_torch_for_the_rest_of_the_chapter(capsys: pytest.CaptureFixture[str]) -> None:
+    def meddler(d: int, scale: float) -> float:
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return 0.5
+
+    d2l.check("measure-saturation", meddler)
+    assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
+
+
+def test_an_unknown_exercise_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"no exercise named 'masked-poolin'; there are .*masked-pooling"):
+        d2l.check("masked-poolin", None)
+
+
+def test_a_name_is_taken_once() -> None:
+    with pytest.raises(ValueError, match="already a checker named 'masked-pooling'"):
+        core.checker("masked-pooling")(lambda answer: "")
