@@ -1,7 +1,7 @@
 """Masks: who may attend to what.
 
-A mask is boolean and ``True`` means *may attend*, as in :func:`torch.nn.functional.scaled_dot_product_attention`.
-``torch.nn.MultiheadAttention`` uses the opposite; :func:`to_mha_mask` and :func:`from_mha_mask` convert.
+A mask is boolean and `True` means *may attend*, as in `torch.nn.functional.scaled_dot_product_attention`.
+`torch.nn.MultiheadAttention` uses the opposite; `to_mha_mask` and `from_mha_mask` convert.
 """
 
 from __future__ import annotations
@@ -11,84 +11,84 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["causal_mask", "from_mha_mask", "to_mha_mask", "valid_lens_mask"]
-
-INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)  # those that can be compared
+from d2lmini.arguments import check_integers, name_kind
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """Mask that lets a query attend to the first ``valid_lens`` keys only.
+    """Mask that lets a query attend to the first `valid_lens` keys only.
+
+    The values are looked at, so `torch.compile(fullgraph=True)` and `vmap` cannot trace it: give a mask there.
+
+    Chapter: Attention pooling.
 
     Args:
-        valid_lens: integers in ``0..num_keys``, of shape ``(batch,)`` (one length for all queries of an example)
-            or ``(batch, queries)`` (one length for each query).
+        valid_lens: integers in `0..num_keys`, of shape `(batch,)` (one length for all queries of an example)
+            or `(batch, queries)` (one length for each query).
         num_keys: number of keys.
 
-    The values are looked at, so ``torch.compile(fullgraph=True)`` and ``vmap`` cannot trace it: give a mask there.
-
     Returns:
-        Boolean mask, ``True`` = may attend, of shape ``(batch, 1, num_keys)`` or ``(batch, queries, num_keys)``.
+        Boolean mask, `True` = may attend, of shape `(batch, 1, num_keys)` or `(batch, queries, num_keys)`.
 
     Raises:
-        ValueError: if ``valid_lens`` is not a tensor of integers, has another number of dimensions, or holds a
-            length outside ``0..num_keys``.
+        ValueError: if `valid_lens` is not a tensor of integers, has another number of dimensions, or holds a
+            length outside `0..num_keys`.
     """
-    if not isinstance(valid_lens, Tensor) or valid_lens.dtype not in INTEGERS:
-        found = valid_lens.dtype if isinstance(valid_lens, Tensor) else type(valid_lens).__name__
-        raise ValueError(f"valid_lens must be a tensor of integers, got {found}")
+    check_integers("valid_lens", valid_lens)
     if valid_lens.dim() not in (1, 2):
         raise ValueError(f"valid_lens must have shape (batch,) or (batch, queries), got {tuple(valid_lens.shape)}")
     lowest, highest = (int(valid_lens.min()), int(valid_lens.max())) if valid_lens.numel() else (0, 0)
     if lowest < 0 or highest > num_keys:
-        raise ValueError(
-            f"valid_lens must lie in 0..{num_keys} (the number of keys), got values from {lowest} to {highest}"
-        )
-    lens = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]
-    return torch.arange(num_keys, device=valid_lens.device) < lens
+        found = f"got values from {lowest} to {highest}"
+        raise ValueError(f"valid_lens must lie in 0..{num_keys} (the number of keys), {found}")
+    lens = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]  # (batch, 1 or queries, 1)
+    return torch.arange(num_keys, device=valid_lens.device) < lens  # (batch, 1 or queries, num_keys)
 
 
 def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
-    """Mask that lets query ``i`` attend to keys ``0..i``: ``mask[i, j] = (j <= i)``.
+    """Mask that lets query `i` attend to keys `0..i`: `mask[i, j] = (j <= i)`.
 
     With more keys than queries the queries are taken to be the last ones, as in decoding with a cache: the last
     query sees all keys.
 
+    Chapter: Attention pooling.
+
     Args:
         num_queries: number of queries, at least 0.
-        num_keys: number of keys, at least ``num_queries``; by default the same.
+        num_keys: number of keys, at least `num_queries`; by default the same.
         device: where to put the mask.
 
     Returns:
-        Boolean mask, ``True`` = may attend, of shape ``(num_queries, num_keys)``.
+        Boolean mask, `True` = may attend, of shape `(num_queries, num_keys)`.
 
     Raises:
-        ValueError: if ``num_queries`` is negative or there are fewer keys than queries.
+        ValueError: if `num_queries` is negative or there are fewer keys than queries.
     """
     num_keys = num_queries if num_keys is None else num_keys
     if not 0 <= num_queries <= num_keys:
-        raise ValueError(
-            f"causal_mask needs 0 <= num_queries <= num_keys, got num_queries={num_queries}, num_keys={num_keys}"
-        )
+        found = f"got num_queries={num_queries}, num_keys={num_keys}"
+        raise ValueError(f"causal_mask needs 0 <= num_queries <= num_keys, {found}")
     all_pairs = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
     return all_pairs.tril(diagonal=num_keys - num_queries)
 
 
 def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
-    """Turn a mask of this package into the ``attn_mask`` of :class:`torch.nn.MultiheadAttention`.
+    """Turn a mask of this package into the `attn_mask` of `torch.nn.MultiheadAttention`.
+
+    Chapter: Multi-head attention.
 
     Args:
-        mask: boolean, ``True`` = may attend, of shape ``(queries, keys)``, ``(batch, queries, keys)`` or
-            ``(batch, num_heads or 1, queries, keys)``, none of these dimensions shortened to 1 for broadcasting.
+        mask: boolean, `True` = may attend, of shape `(queries, keys)`, `(batch, queries, keys)` or
+            `(batch, num_heads or 1, queries, keys)`, none of these dimensions shortened to 1 for broadcasting.
         num_heads: number of heads of the module that gets the mask, at least 1.
 
     Returns:
-        Boolean mask, ``True`` = may **not** attend, of shape ``(queries, keys)`` for a mask of that shape, else
-        ``(batch * num_heads, queries, keys)``, the heads of one example next to each other.
+        Boolean mask, `True` = may **not** attend, of shape `(queries, keys)` for a mask of that shape, else
+        `(batch * num_heads, queries, keys)`, the heads of one example next to each other.
 
     Raises:
-        ValueError: if ``mask`` is not boolean, its shape is none of those listed, or ``num_heads`` is less than 1.
+        ValueError: if `mask` is not boolean, its shape is none of those listed, or `num_heads` is less than 1.
     """
-    _check_mask_dtype(mask)
+    check_boolean("mask", mask)
     if num_heads < 1:
         raise ValueError(f"num_heads must be at least 1, got {num_heads}")
     if mask.dim() == 2:
@@ -96,104 +96,48 @@ def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
     if mask.dim() == 3:
         mask = mask[:, None]
     if mask.dim() != 4 or mask.shape[1] not in (1, num_heads):
-        raise ValueError(
-            "mask must have shape (queries, keys), (batch, queries, keys) or (batch, num_heads or 1, queries, keys) "
-            f"with num_heads={num_heads}, got {tuple(mask.shape)}"
-        )
+        fitting = "(queries, keys), (batch, queries, keys) or (batch, num_heads or 1, queries, keys)"
+        raise ValueError(f"mask must have shape {fitting} with num_heads={num_heads}, got {tuple(mask.shape)}")
     return ~mask.expand(-1, num_heads, -1, -1).flatten(0, 1)
 
 
 def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
-    """Turn the ``attn_mask`` of :class:`torch.nn.MultiheadAttention` into a mask of this package.
+    """Turn the `attn_mask` of `torch.nn.MultiheadAttention` into a mask of this package.
+
+    Chapter: Multi-head attention.
 
     Args:
-        attn_mask: boolean with ``True`` = may **not** attend, or floating point with 0 (may attend) and ``-inf``
-            (may not), of shape ``(queries, keys)`` or ``(batch * num_heads, queries, keys)``.
+        attn_mask: boolean with `True` = may **not** attend, or floating point with 0 (may attend) and `-inf`
+            (may not), of shape `(queries, keys)` or `(batch * num_heads, queries, keys)`.
         num_heads: number of heads of the module that the mask was made for.
 
     Returns:
-        Boolean mask, ``True`` = may attend, of shape ``(queries, keys)`` or ``(batch, num_heads, queries, keys)``.
+        Boolean mask, `True` = may attend, of shape `(queries, keys)` or `(batch, num_heads, queries, keys)`.
 
     Raises:
-        ValueError: if ``attn_mask`` holds other values or has another shape.
+        ValueError: if `attn_mask` holds other values or has another shape.
     """
     if isinstance(attn_mask, Tensor) and attn_mask.is_floating_point():
         allowed = attn_mask == 0
         if not bool((allowed | (attn_mask == -math.inf)).all()):
             raise ValueError("a floating-point attn_mask must hold only 0 and -inf to become a boolean mask")
     else:
-        _check_mask_dtype(attn_mask, "attn_mask")
+        check_boolean("attn_mask", attn_mask)
         allowed = ~attn_mask
     if allowed.dim() == 2:
         return allowed
     if allowed.dim() != 3 or num_heads < 1 or allowed.shape[0] % num_heads:
-        raise ValueError(
-            f"attn_mask must have shape (queries, keys) or (batch * num_heads, queries, keys) with "
-            f"num_heads={num_heads}, got {tuple(attn_mask.shape)}"
-        )
+        fitting = f"(queries, keys) or (batch * num_heads, queries, keys) with num_heads={num_heads}"
+        raise ValueError(f"attn_mask must have shape {fitting}, got {tuple(attn_mask.shape)}")
     return allowed.unflatten(0, (-1, num_heads))
 
 
 def sees_nothing(allowed: Tensor) -> Tensor:
-    """``True`` where a query may attend to nothing; ``allowed`` with its last dimension reduced to 1."""
+    """`True` where a query may attend to nothing; `allowed` with its last dimension reduced to 1."""
     return ~allowed.any(dim=-1, keepdim=True)
 
 
-def finite_bias(
-    bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """A bias of the scores in ``dtype`` with 0 where it may not attend, and the mask that says where.
-
-    Minus infinity means *may not attend*, as in the float masks of PyTorch. Both results have ``shape``.
-    """
-    bias = bias.to(dtype).expand(shape)
-    allowed = ~bias.isneginf() if allowed is None else allowed & ~bias.isneginf()
-    return bias.masked_fill(~allowed, 0.0), allowed
-
-
-def combined_mask(
-    shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None, device: torch.device
-) -> Tensor | None:
-    """Both restrictions as one mask that broadcasts to ``shape``, or ``None`` if there are none.
-
-    ``shape`` is ``(batch, queries, keys)`` or ``(batch, num_heads, queries, keys)``. The mask has as many dimensions,
-    and its last one is spelled out: a query without a single key sees nothing, whatever a mask of size 1 says.
-    """
-    shape = tuple(shape)
-    batch, num_queries, num_keys = shape[0], shape[-2], shape[-1]
-    allowed = None
-    if valid_lens is not None:
-        allowed = valid_lens_mask(valid_lens, num_keys)
-        if tuple(valid_lens.shape) not in ((batch,), (batch, num_queries)):
-            raise ValueError(
-                f"valid_lens must have shape {(batch,)} or {(batch, num_queries)} to go with scores of shape "
-                f"{shape}, got {tuple(valid_lens.shape)}"
-            )
-        if len(shape) == 4:
-            allowed = allowed[:, None]
-    if mask is not None:
-        _check_mask(mask, shape)
-        mask = mask.reshape((1,) * (len(shape) - mask.dim()) + mask.shape)
-        mask = mask.expand(*mask.shape[:-1], num_keys)
-        allowed = mask if allowed is None else allowed & mask
-    if allowed is None and num_keys == 0:
-        return torch.zeros((1,) * (len(shape) - 1) + (0,), dtype=torch.bool, device=device)
-    return allowed
-
-
-def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
-    _check_mask_dtype(mask)
-    pairs = zip(mask.shape[::-1], shape[::-1], strict=False)
-    if mask.dim() > len(shape) or any(size not in (1, whole) for size, whole in pairs):
-        raise ValueError(f"mask must broadcast to {shape}, got {tuple(mask.shape)}")
-    if len(shape) == 4 and mask.dim() == 3 and mask.shape[0] != 1:
-        raise ValueError(
-            f"mask of shape {tuple(mask.shape)} is ambiguous: for one mask an example write mask[:, None], "
-            "for one mask a head mask[None]"
-        )
-
-
-def _check_mask_dtype(mask: Tensor, name: str = "mask") -> None:
+def check_boolean(name: str, mask: Tensor) -> None:
+    """Check that a mask is a boolean tensor."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        found = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise ValueError(f"{name} must be a boolean tensor, got {found}")
+        raise ValueError(f"{name} must be a boolean tensor, got {name_kind(mask)}")

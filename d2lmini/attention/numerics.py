@@ -1,12 +1,16 @@
-"""Attention in few bits: what half precision and autocast ask for. No formula is here."""
+"""Attention in few bits: what half precision, autocast and the fused kernels ask for. No formula is here."""
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
+
+from d2lmini.attention.masks import sees_nothing
 
 
 def at_least_float32(numbers: Tensor) -> Tensor:
@@ -14,8 +18,44 @@ def at_least_float32(numbers: Tensor) -> Tensor:
     return numbers.to(torch.promote_types(numbers.dtype, torch.float32))
 
 
+def autocasts(device: torch.device) -> bool:
+    """Whether autocast is on for a kind of device; some kinds, such as meta, do not know it."""
+    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+
+
 def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
     """Compute in the dtypes that are given, also under autocast."""
-    if torch.amp.is_autocast_available(device.type):
-        return torch.autocast(device.type, enabled=False)
-    return nullcontext()
+    return torch.autocast(device.type, enabled=False) if autocasts(device) else nullcontext()
+
+
+def multiply(left: Tensor, right: Tensor) -> Tensor:
+    """A matrix product in float32 at least: a score in float16 overflows beyond 65504."""
+    with without_autocast(left.device):
+        return at_least_float32(left) @ at_least_float32(right)
+
+
+def attend_fused(
+    Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, dropout: float
+) -> Tensor:
+    """Scaled dot-product attention by PyTorch's fused kernel, which never stores the weights."""
+    if allowed is None:
+        return _call_kernel(Q, K, V, None, dropout)
+    # What the kernels return for a query that sees nothing differs between devices and versions:
+    # such a query is shown everything here, and its output is then set to 0.
+    nothing = sees_nothing(allowed)  # (..., queries, 1)
+    shown = allowed | nothing  # (..., queries, keys)
+    if bias is None:
+        return _call_kernel(Q, K, V, shown, dropout).masked_fill(nothing, 0.0)
+    # In the dtype of the bias throughout: kernels differ in what they do with a mask of another one.
+    with without_autocast(Q.device):
+        Q, K, wide = Q.to(bias.dtype), K.to(bias.dtype), V.to(bias.dtype)
+        output = _call_kernel(Q, K, wide, bias.masked_fill(~shown, -math.inf), dropout)
+    return output.to(V.dtype).masked_fill(nothing, 0.0)
+
+
+def _call_kernel(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    if Q.dim() == 4:
+        return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout)
+    # Without a dimension for heads the kernel would silently take its slow path.
+    Q, K, V, mask = Q[:, None], K[:, None], V[:, None], None if mask is None else mask[:, None]
+    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout)[:, 0]

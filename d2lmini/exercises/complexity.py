@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from d2lmini.attention.pooling import DotProductAttention, SelfAttention
+from d2lmini.attention.heads import SelfAttention
+from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured, expect_number, numbers
 from d2lmini.instruments.layers import Convolution, SeparableConvolution
 

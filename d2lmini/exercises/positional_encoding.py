@@ -20,8 +20,7 @@ from d2lmini.exercises.core import (
     numbers,
     one_number,
 )
-from d2lmini.positions.added import PositionalEncoding
-from d2lmini.positions.rotary import position_angles
+from d2lmini.positions.added import PositionalEncoding, make_angles
 
 
 @checker("predict-positions")
@@ -76,7 +75,7 @@ def check_predict_positions(answer: Any) -> str:
 
 
 def _table(start: int, num_steps: int, d: int) -> Tensor:
-    angles = position_angles(num_steps, d, offset=start)
+    angles = make_angles(num_steps, d, offset=start)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d]
 
 
@@ -113,9 +112,9 @@ def check_odd_width(rows: Any) -> str:
 
 def _wrong_tables(start: int, num_steps: int, d: int) -> dict[str, Tensor]:
     right = _table(start, num_steps, d)
-    angles = position_angles(num_steps, d, offset=start)
-    double = position_angles(num_steps, 2 * d, offset=start)[:, : (d + 1) // 2]
-    wider = _table_of_angles(position_angles(num_steps, d + 1, offset=start), d)
+    angles = make_angles(num_steps, d, offset=start)
+    double = make_angles(num_steps, 2 * d, offset=start)[:, : (d + 1) // 2]
+    wider = _table_of_angles(make_angles(num_steps, d + 1, offset=start), d)
     no_last = right.clone()
     no_last[:, -1] = 0
     last_cosine = right.clone()
@@ -169,8 +168,8 @@ def check_step_matrix(make: Any) -> str:
 
 def _wrong_steps(i: int, delta: int, d: int) -> dict[str, Tensor]:
     p = _table(i, 1, d)[0]
-    angles = delta * position_angles(2, d)[1]
-    halves = delta * position_angles(2, 2 * d)[1, : d // 2]
+    angles = delta * make_angles(2, d)[1]
+    halves = delta * make_angles(2, 2 * d)[1, : d // 2]
     cos, sin = angles.cos(), angles.sin()
     block = torch.cat([torch.cat([cos.diag(), sin.diag()], 1), torch.cat([-sin.diag(), cos.diag()], 1)])
     symmetric = torch.stack([cos * p[0::2] + sin * p[1::2], sin * p[0::2] + cos * p[1::2]], -1).flatten()

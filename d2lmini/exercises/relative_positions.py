@@ -19,8 +19,9 @@ from d2lmini.exercises.core import (
     expect_unchanged,
     numbers,
 )
+from d2lmini.positions.added import make_angles
 from d2lmini.positions.biases import alibi_slopes
-from d2lmini.positions.rotary import apply_rotary, position_angles
+from d2lmini.positions.rotary import apply_rotary
 
 
 @checker("predict-relative")
@@ -140,7 +141,7 @@ def check_debug_rotary(attend: Any) -> str:
     }
     outputs = {}
     for wrong in itertools.chain.from_iterable(itertools.combinations(faults, k) for k in range(4)):
-        angles = position_angles(3, 8)[:, :2] if "slow" in wrong else position_angles(3, 4)
+        angles = make_angles(3, 8)[:, :2] if "slow" in wrong else make_angles(3, 4)
         scores = _turned(Q, angles) @ _turned(K, -angles if "keys" in wrong else angles).T / 2
         outputs[wrong] = scores.softmax(1) @ (_turned(V, angles) if "values" in wrong else V)
     mistakes = {}
@@ -148,7 +149,7 @@ def check_debug_rotary(attend: Any) -> str:
         if wrong:
             more = f" (one of {len(wrong)} faults)" if len(wrong) > 1 else ""
             mistakes[faults["slow" if wrong == ("keys", "slow") else wrong[0]] + more] = output
-    back = _turned(Q, -position_angles(3, 4)) @ _turned(K, -position_angles(3, 4)).T / 2
+    back = _turned(Q, -make_angles(3, 4)) @ _turned(K, -make_angles(3, 4)).T / 2
     mistakes["turn by +iω, as in the starter: both turn in the other direction now"] = back.softmax(1) @ V
     mistakes["without any turning it is a bag of words"] = (Q @ K.T / 2).softmax(1) @ V
     expect_close(

@@ -1,84 +1,99 @@
-"""Positions added to the tokens, and the names under which the schemes of this book are known.
-
-Schemes that work inside attention are in :mod:`d2lmini.relative_positions` and :mod:`d2lmini.position_bias`.
-"""
+"""Positions that are added to the tokens, and the angles that sinusoids and rotations share."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_choice, check_flag, check_number, check_size
-from d2lmini.attention.door import check_offset, check_sequences
-from d2lmini.positions.biases import ALiBi, RelativePositionBias, RelativePositionKeys, T5PositionBias
-from d2lmini.positions.rotary import RelativePositions, RotaryEmbedding, position_angles
+from d2lmini.arguments import check_number, check_size, name_shape
+from d2lmini.attention.door import check_sequences
 
-__all__ = ["LearnedPositionalEncoding", "PositionalEncoding", "make_positions"]
+
+def make_angles(num_steps: int, size: int, base: float = 10000.0, offset: int = 0) -> Tensor:
+    """The angles i ωⱼ with ωⱼ = base^(-2j / size), for the positions i = offset, offset + 1, ..., in float64.
+
+    They are computed on the CPU, because some devices have no float64. Returns `(num_steps, size / 2, rounded up)`.
+    """
+    frequencies = base ** (-torch.arange(0, size, 2, dtype=torch.float64, device="cpu") / size)  # (size / 2,)
+    positions = torch.arange(num_steps, dtype=torch.float64, device="cpu") + offset  # (num_steps,)
+    return positions[:, None] * frequencies  # (num_steps, size / 2)
 
 
 class _AddedEncoding(nn.Module):
-    """What both encodings share: row ``i`` of a table ``P`` is added to the token at position ``i``."""
+    """What both encodings share: row i of a table `P` is added to the token at position i.
+
+    Args:
+        num_hiddens: size of a token.
+        dropout: probability with which an entry of the sum is dropped in training.
+        max_len: number of positions in the table `P`, `(1, max_len, num_hiddens)`.
+    """
 
     P: Tensor
 
-    def __init__(self, num_hiddens: int, dropout: float, max_len: int) -> None:
+    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
         super().__init__()
         check_size("num_hiddens", num_hiddens)
         check_size("max_len", max_len)
         check_number("dropout", dropout, 0, 1)
         self.dropout = nn.Dropout(dropout)
+        self.make_table(num_hiddens, max_len)
+
+    def make_table(self, num_hiddens: int, max_len: int) -> None:
+        """Set `P`, `(1, max_len, num_hiddens)`."""
+        raise NotImplementedError
 
     def forward(self, X: Tensor, offset: int = 0) -> Tensor:
-        """Add the positions ``offset``, ``offset + 1``, ... to the tokens.
+        """Add the positions `offset`, `offset + 1`, ... to the tokens.
 
         Args:
-            X: ``(batch, steps, num_hiddens)``.
+            X: `(batch, steps, num_hiddens)`.
             offset: position of the first token; more than 0 where earlier tokens were seen before, as in decoding.
 
         Returns:
-            ``(batch, steps, num_hiddens)``, in the dtype of ``X``, after dropout.
+            `(batch, steps, num_hiddens)`, in the dtype of `X`, after dropout.
 
         Raises:
-            ValueError: if ``X`` has another shape or no floating-point dtype, ``offset`` is no integer of at least
-                0, or a position lies beyond ``max_len``.
+            ValueError: if `X` has another shape or no floating-point dtype, `offset` is no integer of at least 0, or a
+                position lies beyond `max_len`.
         """
+        self.check(X, offset)
+        P = self.P[:, offset : offset + X.shape[1]]  # (1, steps, num_hiddens)
+        return self.dropout(X + P.to(X.dtype))  # (batch, steps, num_hiddens)
+
+    def check(self, X: Tensor, offset: int) -> None:
+        """Check that the tokens have the size of the table, and that it has all their positions."""
         check_sequences(X=X)
-        max_len, num_hiddens = self.P.shape[1:]
-        if X.shape[2] != num_hiddens:
-            raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {tuple(X.shape)}")
         check_offset(offset)
-        end = offset + X.shape[1]
-        if end > max_len:
+        _, max_len, num_hiddens = self.P.shape
+        if X.shape[2] != num_hiddens:
+            raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {name_shape(X)}")
+        if offset + X.shape[1] > max_len:
             begins = f" that begins at position offset={offset}" if offset else ""
             raise ValueError(f"a sequence of length {X.shape[1]}{begins} does not fit into max_len={max_len}")
-        return self.dropout(X + self.P[:, offset:end].to(X.dtype))
 
 
 class PositionalEncoding(_AddedEncoding):
-    r"""Sinusoidal positional encoding (`Vaswani et al., 2017 <https://arxiv.org/abs/1706.03762>`_).
+    """Sinusoidal positional encoding (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
 
-    .. math:: p_{i,2j} = \sin(i \omega_j), \quad p_{i,2j+1} = \cos(i \omega_j), \quad
-              \omega_j = 10000^{-2j/d}
+        pᵢ,₂ⱼ = sin(i ωⱼ),   pᵢ,₂ⱼ₊₁ = cos(i ωⱼ),   ωⱼ = 10000^(-2j / d)
 
-    for positions :math:`i = 0, 1, \ldots` and :math:`d` = ``num_hiddens``. With an odd :math:`d` the last sine has no
-    cosine. Angles are computed in float64. The table ``P``, ``(1, max_len, num_hiddens)``, has the default dtype of
-    torch; it moves with the module, but is not part of its ``state_dict``.
+    for positions i = 0, 1, ... and d = num_hiddens. With an odd d the last sine has no cosine. Angles are computed in
+    float64. The table `P`, `(1, max_len, num_hiddens)`, has the default dtype of torch; it moves with the module, but
+    is not part of its `state_dict`.
+
+    Chapter: Positional encoding.
 
     Args:
         num_hiddens: size of a token.
         dropout: probability with which an entry of the sum is dropped in training.
         max_len: number of positions in the table.
-
-    Raises:
-        ValueError: if ``num_hiddens`` or ``max_len`` is no integer of at least 1.
     """
 
-    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
-        super().__init__(num_hiddens, dropout, max_len)
-        angles = position_angles(max_len, num_hiddens)  # (max_len, num_hiddens / 2, rounded up)
-        table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[None, :, :num_hiddens]
+    def make_table(self, num_hiddens: int, max_len: int) -> None:
+        """Set `P` to sines and cosines side by side."""
+        angles = make_angles(max_len, num_hiddens)  # (max_len, num_hiddens / 2, rounded up)
+        pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (max_len, num_hiddens / 2, 2)
+        table = pairs.flatten(1)[None, :, :num_hiddens]  # (1, max_len, num_hiddens)
         like = torch.empty(0)  # torch's default dtype and device
         self.register_buffer("P", table.to(like.device, like.dtype), persistent=False)
 
@@ -86,62 +101,23 @@ class PositionalEncoding(_AddedEncoding):
 class LearnedPositionalEncoding(_AddedEncoding):
     """Learned positional encoding: the table is a parameter.
 
-    At first it is drawn from a standard normal distribution, as in :class:`torch.nn.Embedding`. A row is trained only
-    by sequences that are long enough to reach it.
+    At first it is drawn from a standard normal distribution, as in `torch.nn.Embedding`. A row is trained only by
+    sequences that are long enough to reach it.
+
+    Chapter: Positional encoding.
 
     Args:
         num_hiddens: size of a token.
         dropout: probability with which an entry of the sum is dropped in training.
-        max_len: number of positions in the table ``P``, ``(1, max_len, num_hiddens)``.
-
-    Raises:
-        ValueError: if ``num_hiddens`` or ``max_len`` is no integer of at least 1.
+        max_len: number of positions in the table `P`, `(1, max_len, num_hiddens)`.
     """
 
-    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
-        super().__init__(num_hiddens, dropout, max_len)
+    def make_table(self, num_hiddens: int, max_len: int) -> None:
+        """Draw `P`."""
         self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens))
 
 
-def make_positions(
-    positions: str, num_hiddens: int, num_heads: int, *, max_len: int = 1000, bidirectional: bool = True
-) -> tuple[nn.Module, RelativePositions | None]:
-    """Make a position scheme by its name, for a layer of attention and the tokens that go into it.
-
-    Args:
-        positions: ``"none"``; ``"sinusoidal"`` or ``"learned"``, which are added to the tokens; ``"rotary"``,
-            ``"alibi"``, ``"relative"`` (a number for each clipped offset), ``"relative-keys"`` (a vector for each
-            clipped offset) or ``"t5"``, which work inside attention.
-        num_hiddens: size of a token.
-        num_heads: number of heads of the layer.
-        max_len: number of positions, for those schemes that have a table of them.
-        bidirectional: whether queries also see later keys; only ``"t5"`` makes a difference.
-
-    Returns:
-        What to apply to the tokens, and what to give to :class:`~d2lmini.multihead.MultiHeadAttention` as
-        ``positions``. The one that a scheme does not need is :class:`torch.nn.Identity` or ``None``.
-
-    Raises:
-        ValueError: if there is no such scheme; the message lists them. Or if the sizes do not go together.
-    """
-    check_size("num_hiddens", num_hiddens)
-    check_size("num_heads", num_heads)
-    check_size("max_len", max_len)
-    check_flag("bidirectional", bidirectional)
-    if num_hiddens % num_heads:
-        raise ValueError(f"num_hiddens={num_hiddens} must be divisible by num_heads={num_heads}")
-    added: dict[str, Callable[[], nn.Module]] = {
-        "sinusoidal": lambda: PositionalEncoding(num_hiddens, 0.0, max_len),
-        "learned": lambda: LearnedPositionalEncoding(num_hiddens, 0.0, max_len),
-    }
-    in_attention: dict[str, Callable[[], RelativePositions]] = {
-        "rotary": RotaryEmbedding,
-        "alibi": lambda: ALiBi(num_heads),
-        "relative": lambda: RelativePositionBias(num_heads),
-        "relative-keys": lambda: RelativePositionKeys(num_hiddens // num_heads),
-        "t5": lambda: T5PositionBias(num_heads, bidirectional=bidirectional),
-    }
-    check_choice("positions", positions, ("none", *added, *in_attention))
-    if positions == "rotary" and num_hiddens // num_heads % 2:
-        raise ValueError(f"rotary needs an even size of a head, got num_hiddens={num_hiddens}, num_heads={num_heads}")
-    return added.get(positions, nn.Identity)(), in_attention[positions]() if positions in in_attention else None
+def check_offset(offset: int) -> None:
+    """Check that the position of a first token is one that float64 can count on from."""
+    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 2**52:
+        raise ValueError(f"offset must be an integer of at least 0 (and at most 2**52), got {offset!r}")

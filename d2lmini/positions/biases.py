@@ -1,4 +1,4 @@
-"""Positions as numbers that are added to the scores: ALiBi, one learned number or vector an offset, T5's buckets."""
+"""Positions as numbers that are added to the scores: ALiBi, a learned number or vector per offset, T5's buckets."""
 
 from __future__ import annotations
 
@@ -8,35 +8,59 @@ from bisect import bisect_left
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_size
-from d2lmini.attention.masks import INTEGERS
+from d2lmini.arguments import check_integers, check_size
 from d2lmini.attention.numerics import at_least_float32, without_autocast
-from d2lmini.positions.rotary import RelativePositions, check_positions, relative_offsets
+from d2lmini.attention.scheme import RelativePositions, check_positions
 
-__all__ = ["ALiBi", "RelativePositionBias", "RelativePositionKeys", "T5PositionBias", "alibi_slopes", "t5_buckets"]
+
+def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
+    """How far each key stands behind each query: negative for keys before it, 0 for the query's own.
+
+    Chapter: Relative positions.
+
+    Args:
+        num_queries: number of queries, at least 0. They are the last of the positions of the keys.
+        num_keys: number of keys, at least `num_queries`; by default the same.
+        device: where to put the result.
+
+    Returns:
+        Integers of shape `(num_queries, num_keys)`: position of the key minus position of the query.
+
+    Raises:
+        ValueError: if `num_queries` is negative or there are fewer keys than queries.
+    """
+    num_keys = num_queries if num_keys is None else num_keys
+    if any(isinstance(n, bool) or not isinstance(n, (int, torch.SymInt)) for n in (num_queries, num_keys)):
+        raise ValueError(f"num_queries and num_keys must be integers, got {num_queries!r} and {num_keys!r}")
+    if not 0 <= num_queries <= num_keys:
+        found = f"got num_queries={num_queries}, num_keys={num_keys}"
+        raise ValueError(
+            f"relative positions need 0 <= num_queries <= num_keys: the queries are the last keys, {found}"
+        )
+    positions = torch.arange(num_keys, device=device)  # (keys,)
+    return positions - positions[num_keys - num_queries :, None]  # (queries, keys)
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
-    r"""The slope of each head of ALiBi, as the authors' program chooses them.
+    """The slope of each head of ALiBi, as the authors' program chooses them.
 
-    For :math:`H` heads, a power of two: :math:`m_h = 2^{-8h/H}` for :math:`h = 1, \ldots, H`, the formula of the
-    paper. Otherwise: those of the largest power of two below :math:`H`, then the first, third, fifth, ... of twice
-    that power.
+    For H heads, a power of two: mₕ = 2^(-8h / H) for h = 1, ..., H, the formula of the paper. Otherwise: those of the
+    largest power of two below H, then the first, third, fifth, ... of twice that power.
+
+    Chapter: Relative positions.
 
     Args:
         num_heads: number of heads.
 
     Returns:
-        ``(num_heads,)``, in the default dtype.
-
-    Raises:
-        ValueError: if ``num_heads`` is no integer of at least 1.
+        `(num_heads,)`, in the default dtype.
     """
-    return torch.tensor(_slopes(num_heads), dtype=torch.get_default_dtype())
-
-
-def _slopes(num_heads: int) -> list[float]:
     check_size("num_heads", num_heads)
+    return torch.tensor(list_slopes(num_heads), dtype=torch.get_default_dtype())
+
+
+def list_slopes(num_heads: int) -> list[float]:
+    """The slopes as exact numbers."""
     power = 1 << (num_heads.bit_length() - 1)  # the largest power of two that is not above num_heads
     slopes = [2.0 ** (-8 * h / power) for h in range(1, power + 1)]
     slopes += [2.0 ** (-4 * h / power) for h in range(1, 2 * power, 2)]
@@ -44,17 +68,17 @@ def _slopes(num_heads: int) -> list[float]:
 
 
 class ALiBi(RelativePositions):
-    r"""Attention with linear biases (`Press et al., 2021 <https://arxiv.org/abs/2108.12409>`_).
+    """Attention with linear biases (Press et al., 2021, https://arxiv.org/abs/2108.12409).
 
-    Head :math:`h` adds :math:`-m_h |i - j|` to the score of query :math:`i` and key :math:`j`, with the slopes of
-    :func:`alibi_slopes`. There is nothing to learn. In the paper attention is causal; the absolute value extends it
-    to both sides.
+        sᵢⱼ - mₕ |i - j|
+
+    is the score of query i and key j in head h, with the slopes mₕ of `alibi_slopes`. There is nothing to learn. In the
+    paper attention is causal; the absolute value extends it to both sides.
+
+    Chapter: Relative positions.
 
     Args:
         num_heads: number of heads of the layer.
-
-    Raises:
-        ValueError: if ``num_heads`` is no integer of at least 1.
     """
 
     def __init__(self, num_heads: int) -> None:
@@ -63,45 +87,44 @@ class ALiBi(RelativePositions):
         self.num_heads = num_heads
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Add the bias, ``(num_heads, queries, keys)``. See :class:`RelativePositions`."""
+        """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys, self.num_heads)
         offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        # Made anew, so that a model in half precision has exact distances.
+        # Made at each call, so that a model in half precision has exact distances.
         dtype = torch.promote_types(keys.dtype, torch.float32)
-        slopes = torch.tensor(_slopes(self.num_heads), dtype=dtype, device=keys.device)
-        return queries, keys, -slopes[:, None, None] * offsets.abs()
+        slopes = torch.tensor(list_slopes(self.num_heads), dtype=dtype, device=keys.device)  # (num_heads,)
+        return queries, keys, -slopes[:, None, None] * offsets.abs()  # (num_heads, queries, keys)
 
     def extra_repr(self) -> str:
-        """What ``print`` shows."""
+        """What `print` shows."""
         return f"num_heads={self.num_heads}"
 
 
 class _ClippedOffsets(RelativePositions):
-    """What the two schemes share that learn something for each offset, clipped to ``max_distance``."""
+    """What the two schemes share that learn something for each offset, clipped to `max_distance`."""
 
     def __init__(self, max_distance: int) -> None:
         super().__init__()
         check_size("max_distance", max_distance)
         self.max_distance = max_distance
 
-    def _indices(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Row of the table for each query and key: ``0..2 * max_distance``."""
+    def find_rows(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """The row of the table for each query and key, `0..2 * max_distance`: `(queries, keys)`."""
         offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
         return offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
 
 
 class RelativePositionBias(_ClippedOffsets):
-    r"""A learned number for each head and each offset, clipped to :math:`\pm` ``max_distance``.
+    """A learned number for each head and each offset, clipped to ± `max_distance`.
 
-    The offsets are clipped as in `Shaw et al. (2018) <https://arxiv.org/abs/1803.02155>`_, where each has a vector:
-    see :class:`RelativePositionKeys`. At first all numbers are 0.
+    The offsets are clipped as in Shaw et al. (2018, https://arxiv.org/abs/1803.02155), where each has a vector: see
+    `RelativePositionKeys`. At first all numbers are 0.
+
+    Chapter: Relative positions.
 
     Args:
         num_heads: number of heads of the layer.
         max_distance: largest offset that has a number of its own.
-
-    Raises:
-        ValueError: if an argument is no integer of at least 1.
     """
 
     def __init__(self, num_heads: int, max_distance: int = 8) -> None:
@@ -110,28 +133,29 @@ class RelativePositionBias(_ClippedOffsets):
         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Add the bias, ``(num_heads, queries, keys)``. See :class:`RelativePositions`."""
+        """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys, len(self.table))
-        return queries, keys, at_least_float32(self.table)[:, self._indices(queries, keys)]
+        rows = self.find_rows(queries, keys)
+        return queries, keys, at_least_float32(self.table)[:, rows]  # (num_heads, queries, keys)
 
     def extra_repr(self) -> str:
-        """What ``print`` shows."""
+        """What `print` shows."""
         return f"num_heads={len(self.table)}, max_distance={self.max_distance}"
 
 
 class RelativePositionKeys(_ClippedOffsets):
-    r"""A learned vector for each offset, added to the key (`Shaw et al., 2018 <https://arxiv.org/abs/1803.02155>`_).
+    """A learned vector for each offset, added to the key (Shaw et al., 2018, https://arxiv.org/abs/1803.02155).
 
-    The score of query :math:`i` and key :math:`j` becomes :math:`q_i^\top (k_j + a_c) / \sqrt{p}`, with
-    :math:`c` the offset :math:`j - i` clipped to :math:`\pm` ``max_distance``. All heads share the vectors. The
-    paper can also add vectors to the values; this module does not.
+        qᵢᵀ (kⱼ + a_c) / √p,   c = clip(j - i) to ± max_distance
+
+    is the score of query i and key j. All heads share the vectors. The paper can also add vectors to the values; this
+    module does not.
+
+    Chapter: Relative positions.
 
     Args:
         head_size: size of a key of one head.
         max_distance: largest offset that has a vector of its own.
-
-    Raises:
-        ValueError: if an argument is no integer of at least 1.
     """
 
     def __init__(self, head_size: int, max_distance: int = 8) -> None:
@@ -141,29 +165,32 @@ class RelativePositionKeys(_ClippedOffsets):
         nn.init.xavier_uniform_(self.vectors)
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Add the bias, ``(batch, num_heads, queries, keys)``. See :class:`RelativePositions`."""
+        """Add the bias, `(batch, num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys)
         if queries.shape[-1] != self.vectors.shape[1]:
             raise ValueError(f"queries must have head_size={self.vectors.shape[1]}, got {tuple(queries.shape)}")
         # A query meets each vector once, not once for each key.
         with without_autocast(queries.device):
-            asking = at_least_float32(queries)
-            scores = asking @ self.vectors.T.to(asking.dtype) / math.sqrt(queries.shape[-1])
-        return queries, keys, scores.gather(-1, self._indices(queries, keys).expand(*queries.shape[:-1], -1))
+            Q = at_least_float32(queries)
+            scores = Q @ self.vectors.T.to(Q.dtype) / math.sqrt(queries.shape[-1])  # (batch, num_heads, queries, rows)
+        rows = self.find_rows(queries, keys).expand(*queries.shape[:-1], -1)
+        return queries, keys, scores.gather(-1, rows)  # (batch, num_heads, queries, keys)
 
     def extra_repr(self) -> str:
-        """What ``print`` shows."""
+        """What `print` shows."""
         return f"head_size={self.vectors.shape[1]}, max_distance={self.max_distance}"
 
 
 def t5_buckets(
     offsets: Tensor, *, num_buckets: int = 32, max_distance: int = 128, bidirectional: bool = True
 ) -> Tensor:
-    """The bucket of each offset in T5 (`Raffel et al., 2019 <https://arxiv.org/abs/1910.10683>`_).
+    """The bucket of each offset in T5 (Raffel et al., 2019, https://arxiv.org/abs/1910.10683).
 
     Half of the buckets hold one distance each, 0, 1, 2, ...; the others hold ranges that grow logarithmically up to
-    ``max_distance``, and the last one all that is further. Bidirectional, one half of all buckets is for keys up to
+    `max_distance`, and the last one all that is further. Bidirectional, one half of all buckets is for keys up to
     the query and the other half for later ones; otherwise later keys count as distance 0.
+
+    Chapter: Relative positions.
 
     Args:
         offsets: integers, position of the key minus position of the query, of any shape.
@@ -173,61 +200,59 @@ def t5_buckets(
         bidirectional: whether later keys have buckets.
 
     Returns:
-        Integers in ``0..num_buckets - 1``, of the shape of ``offsets``.
+        Integers in `0..num_buckets - 1`, of the shape of `offsets`.
 
     Raises:
-        ValueError: if ``offsets`` holds no integers or another argument is not allowed.
+        ValueError: if `offsets` holds no integers or another argument is not allowed.
     """
-    if not isinstance(offsets, Tensor) or offsets.dtype not in INTEGERS:
-        found = offsets.dtype if isinstance(offsets, Tensor) else type(offsets).__name__
-        raise ValueError(f"offsets must be a tensor of integers, got {found}")
-    check_size("num_buckets", num_buckets)
-    check_size("max_distance", max_distance)
-    parts = 4 if bidirectional else 2
-    if num_buckets % parts or max_distance <= num_buckets // parts:
-        raise ValueError(
-            f"num_buckets must be divisible by {parts} and max_distance be more than num_buckets / {parts}, got "
-            f"num_buckets={num_buckets}, max_distance={max_distance}"
-        )
-    exact = num_buckets // parts
-    return _in_buckets(offsets, _t5_edges(exact, max_distance), bidirectional=bidirectional)
+    check_integers("offsets", offsets)
+    return sort_into_buckets(offsets, find_edges(num_buckets, max_distance, bidirectional), bidirectional)
 
 
-def _in_buckets(offsets: Tensor, edges: tuple[int, ...], *, bidirectional: bool) -> Tensor:
+def sort_into_buckets(offsets: Tensor, edges: tuple[int, ...], bidirectional: bool) -> Tensor:
+    """The bucket of each offset, given the first distance of each bucket but the first."""
     offsets = offsets.long().clamp(min=-(2**62))  # so that the sign can be turned
     distances = offsets.abs() if bidirectional else (-offsets).clamp(min=0)
     buckets = torch.bucketize(distances, torch.tensor(edges, device=offsets.device), right=True)
     return buckets + (offsets > 0) * (len(edges) + 1) if bidirectional else buckets
 
 
-def _t5_edges(exact: int, max_distance: int) -> tuple[int, ...]:
+def find_edges(num_buckets: int, max_distance: int, bidirectional: bool) -> tuple[int, ...]:
     """The first distance of each bucket but the first: with whole numbers only, so that no logarithm is rounded."""
-
-    def power(n: int) -> int:
-        return n**exact
-
+    check_buckets(num_buckets, max_distance, bidirectional)
+    exact = num_buckets // (4 if bidirectional else 2)  # buckets with a distance of their own
+    distances = range(exact, max_distance + 1)
     logarithmic = [
         # the first n with n / exact >= (max_distance / exact) ** (b / exact)
-        exact + bisect_left(range(exact, max_distance + 1), max_distance**b * exact ** (exact - b), key=power)
+        exact + bisect_left(distances, max_distance**b * exact ** (exact - b), key=lambda n: n**exact)
         for b in range(1, exact)
     ]
     return (*range(1, exact + 1), *logarithmic)
 
 
+def check_buckets(num_buckets: int, max_distance: int, bidirectional: bool) -> None:
+    """Check that the buckets can be shared out."""
+    check_size("num_buckets", num_buckets)
+    check_size("max_distance", max_distance)
+    parts = 4 if bidirectional else 2
+    if num_buckets % parts or max_distance <= num_buckets // parts:
+        fitting = f"num_buckets must be divisible by {parts} and max_distance be more than num_buckets / {parts}"
+        raise ValueError(f"{fitting}, got num_buckets={num_buckets}, max_distance={max_distance}")
+
+
 class T5PositionBias(RelativePositions):
-    """A learned number for each head and each bucket of offsets, see :func:`t5_buckets`. At first all are 0.
+    """A learned number for each head and each bucket of offsets, see `t5_buckets`. At first all are 0.
 
     Two things differ from T5: there, scores are not scaled, and all layers share one table. Bidirectional, the bucket
     of later keys at distance 0 is never used.
+
+    Chapter: Relative positions.
 
     Args:
         num_heads: number of heads of the layer.
         num_buckets: number of buckets.
         max_distance: distance from which on all share a bucket.
-        bidirectional: whether later keys have buckets; ``False`` under a causal mask.
-
-    Raises:
-        ValueError: if an argument is not allowed.
+        bidirectional: whether later keys have buckets; `False` under a causal mask.
     """
 
     def __init__(
@@ -236,20 +261,18 @@ class T5PositionBias(RelativePositions):
         super().__init__()
         check_size("num_heads", num_heads)
         self.num_buckets, self.max_distance, self.bidirectional = num_buckets, max_distance, bidirectional
-        # Refuses what is not allowed.
-        t5_buckets(torch.tensor(0), num_buckets=num_buckets, max_distance=max_distance, bidirectional=bidirectional)
-        self.edges = _t5_edges(num_buckets // (4 if bidirectional else 2), max_distance)
+        self.edges = find_edges(num_buckets, max_distance, bidirectional)
         self.table = nn.Parameter(torch.zeros(num_heads, num_buckets))
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Add the bias, ``(num_heads, queries, keys)``. See :class:`RelativePositions`."""
+        """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys, len(self.table))
         offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        buckets = _in_buckets(offsets, self.edges, bidirectional=self.bidirectional)
-        return queries, keys, at_least_float32(self.table)[:, buckets]
+        buckets = sort_into_buckets(offsets, self.edges, self.bidirectional)
+        return queries, keys, at_least_float32(self.table)[:, buckets]  # (num_heads, queries, keys)
 
     def extra_repr(self) -> str:
-        """What ``print`` shows."""
+        """What `print` shows."""
         return (
             f"num_heads={len(self.table)}, num_buckets={self.num_buckets}, max_distance={self.max_distance}, "
             f"bidirectional={self.bidirectional}"

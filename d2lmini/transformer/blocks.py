@@ -1,52 +1,43 @@
-"""The blocks of the Transformer: attention and a position-wise network, each with a residual connection and a norm.
+"""The blocks of the Transformer: attention and a position-wise network around a residual stream, and their norms.
 
-Shapes: ``batch`` sequences of ``steps`` tokens, each token ``num_hiddens`` numbers wide.
+In a block every line that begins with `X =` writes to the residual stream, `(batch, steps, num_hiddens)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_flag, check_number, check_size
-from d2lmini.attention.door import check_layer, check_sequences
+from d2lmini.arguments import check_flag, check_number, check_size, name_kind
+from d2lmini.attention.door import check_projected, check_sequences
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.masks import causal_mask
-from d2lmini.positions.added import make_positions
-from d2lmini.positions.rotary import RelativePositions
+from d2lmini.attention.scheme import RelativePositions
 
-__all__ = ["AddNorm", "PositionWiseFFN", "TransformerDecoderBlock", "TransformerEncoderBlock"]
-
-KeysAndValues = tuple[Tensor, Tensor]  # as MultiHeadAttention.keys_and_values makes them
+KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_heads, steps, p) each, as MultiHeadAttention.keys_and_values makes
 
 
 class PositionWiseFFN(nn.Module):
-    r"""The same small network for each token by itself (`Vaswani et al., 2017 <https://arxiv.org/abs/1706.03762>`_).
+    """The same small network for each token by itself (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
 
-    .. math:: \mathrm{FFN}(x) = W_2 \max(0, W_1 x + b_1) + b_2
+        FFN(x) = W₂ max(0, W₁ x + b₁) + b₂
 
     It is a convolution along the sequence with a kernel of 1, a ReLU, and another such convolution.
+
+    Chapter: The Transformer block.
 
     Args:
         ffn_num_input: size of a token.
         ffn_num_hiddens: size of the hidden layer.
         ffn_num_outputs: size of the output.
-
-    Raises:
-        ValueError: if a size is no integer of at least 1.
     """
 
     def __init__(self, ffn_num_input: int, ffn_num_hiddens: int, ffn_num_outputs: int) -> None:
         super().__init__()
-        sizes = {
-            "ffn_num_input": ffn_num_input,
-            "ffn_num_hiddens": ffn_num_hiddens,
-            "ffn_num_outputs": ffn_num_outputs,
-        }
-        for name, size in sizes.items():
-            check_size(name, size)
+        check_size("ffn_num_input", ffn_num_input)
+        check_size("ffn_num_hiddens", ffn_num_hiddens)
+        check_size("ffn_num_outputs", ffn_num_outputs)
+        self.ffn_num_input = ffn_num_input
         self.dense1 = nn.Linear(ffn_num_input, ffn_num_hiddens)
         self.relu = nn.ReLU()
         self.dense2 = nn.Linear(ffn_num_hiddens, ffn_num_outputs)
@@ -55,30 +46,30 @@ class PositionWiseFFN(nn.Module):
         """Apply the network to each token.
 
         Args:
-            X: ``(..., ffn_num_input)``.
+            X: `(..., ffn_num_input)`.
 
         Returns:
-            ``(..., ffn_num_outputs)``.
+            `(..., ffn_num_outputs)`.
 
         Raises:
-            ValueError: if ``X`` is no tensor of that size, or has another dtype than the weights.
+            ValueError: if `X` is no tensor of that size, or has another dtype than the weights.
         """
         if not isinstance(X, Tensor):
-            raise ValueError(f"X must be a tensor, got {type(X).__name__}")
-        check_layer("X", X, self.dense1)
+            raise ValueError(f"X must be a tensor, got {name_kind(X)}")
+        check_projected("X", X, self.ffn_num_input, self.dense1)
         return self.dense2(self.relu(self.dense1(X)))
 
 
 class AddNorm(nn.Module):
-    r"""A residual connection, then layer normalisation: :math:`\mathrm{LN}(X + \mathrm{dropout}(Y))`.
+    """A residual connection, then layer normalisation.
+
+        LN(X + dropout(Y))
+
+    Chapter: The Transformer block.
 
     Args:
-        normalized_shape: size of a token, or the shape of what is normalised together, as in
-            :class:`torch.nn.LayerNorm`.
-        dropout: probability with which an entry of ``Y`` is dropped in training.
-
-    Raises:
-        ValueError: if a size is no integer of at least 1, or ``dropout`` no probability.
+        normalized_shape: size of a token, or the shape of what is normalised together, as in `torch.nn.LayerNorm`.
+        dropout: probability with which an entry of `Y` is dropped in training.
     """
 
     def __init__(self, normalized_shape: int | tuple[int, ...], dropout: float) -> None:
@@ -93,62 +84,24 @@ class AddNorm(nn.Module):
         """Add and normalise.
 
         Args:
-            X: what went into a layer, ``(batch, steps, num_hiddens)``.
+            X: what went into a layer, `(batch, steps, num_hiddens)`.
             Y: what came out of it, of the same shape.
 
         Returns:
-            A tensor of the shape of ``X``.
+            A tensor of the shape of `X`.
 
         Raises:
             ValueError: if the shapes differ; nothing is broadcast.
         """
-        return self.ln(self._add(X, Y))
-
-    def around(self, X: Tensor, layer: Callable[[Tensor], Tensor], *, norm_first: bool) -> Tensor:
-        r"""A layer with its residual connection, in either order.
-
-        Post-norm: :math:`\mathrm{LN}(X + \mathrm{layer}(X))`. Pre-norm, with ``norm_first``:
-        :math:`X + \mathrm{layer}(\mathrm{LN}(X))`, so that a way without any norm leads through all blocks
-        (`Xiong et al., 2020 <https://arxiv.org/abs/2002.04745>`_). What the layer returns is dropped out as above.
-
-        Args:
-            X: ``(batch, steps, num_hiddens)``.
-            layer: maps a tensor to one of the same shape.
-            norm_first: pre-norm instead of post-norm.
-
-        Returns:
-            A tensor of the shape of ``X``.
-
-        Raises:
-            ValueError: if the layer returns another shape; nothing is broadcast.
-        """
-        return self._add(X, layer(self.ln(X))) if norm_first else self(X, layer(X))
-
-    def _add(self, X: Tensor, Y: Tensor) -> Tensor:
         if X.shape != Y.shape:
             raise ValueError(f"X and Y must have the same shape, got {tuple(X.shape)} and {tuple(Y.shape)}")
-        return X + self.dropout(Y)
+        return self.ln(X + self.dropout(Y))
 
 
-class TransformerEncoderBlock(nn.Module):
-    """Self-attention and a position-wise network, each with a residual connection and a norm.
+class _Block(nn.Module):
+    """What the blocks of encoder and decoder share: their layers and norms."""
 
-    With the same weights, ``use_bias=True`` and no dropout it is equal to :class:`torch.nn.TransformerEncoderLayer`,
-    which also drops inside its position-wise network.
-
-    Args:
-        num_hiddens: size of a token.
-        ffn_num_hiddens: size of the hidden layer of the position-wise network.
-        num_heads: number of heads; it divides ``num_hiddens``.
-        dropout: probability of dropping a weight of attention, or an entry of what a layer adds, in training.
-        use_bias: whether the projections of attention add a bias.
-        norm_first: pre-norm instead of post-norm, see :meth:`AddNorm.around`.
-        positions: name of a scheme, see :func:`~d2lmini.positional.make_positions`. A block uses those that work
-            inside attention; the others are the business of the stack.
-
-    Raises:
-        ValueError: if a size does not fit, or there is no such scheme.
-    """
+    crosses: bool  # whether cross-attention looks at a memory
 
     def __init__(
         self,
@@ -159,16 +112,52 @@ class TransformerEncoderBlock(nn.Module):
         use_bias: bool = False,
         *,
         norm_first: bool = False,
-        positions: str = "none",
+        positions: RelativePositions | None = None,
     ) -> None:
+        """Make the layers of a block.
+
+        Args:
+            num_hiddens: size of a token.
+            ffn_num_hiddens: size of the hidden layer of the position-wise network.
+            num_heads: number of heads; it divides `num_hiddens`.
+            dropout: probability of dropping a weight of attention, or an entry of what a layer adds, in training.
+            use_bias: whether the projections of attention add a bias.
+            norm_first: pre-norm instead of post-norm: a way without any norm then leads through all blocks (Xiong et
+                al., 2020, https://arxiv.org/abs/2002.04745).
+            positions: a scheme for self-attention, the second of the pair that `make_positions` returns.
+        """
         super().__init__()
+        check_flag("use_bias", use_bias)
         check_flag("norm_first", norm_first)
-        self.norm_first = norm_first
-        in_attention = make_positions(positions, num_hiddens, num_heads)[1]
-        self.attention = _attention(num_hiddens, num_heads, dropout, use_bias, in_attention)
-        self.addnorm1 = AddNorm(num_hiddens, dropout)
+        self.num_hiddens, self.norm_first = num_hiddens, norm_first
+        sizes = (num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, dropout, use_bias)
+        self.attention = MultiHeadAttention(*sizes, positions=positions)
+        if self.crosses:
+            self.cross_attention = MultiHeadAttention(*sizes)
+            self.norm3 = nn.LayerNorm(num_hiddens)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
-        self.addnorm2 = AddNorm(num_hiddens, dropout)
+        self.norm1, self.norm2 = nn.LayerNorm(num_hiddens), nn.LayerNorm(num_hiddens)
+        self.dropout = nn.Dropout(dropout)
+
+    def check(self, X: Tensor) -> None:
+        """Check that these are tokens of this block's size, before a norm looks at them."""
+        check_sequences(X=X)
+        check_projected("X", X, self.num_hiddens, self.attention.W_q)
+
+
+class TransformerEncoderBlock(_Block):
+    """Self-attention and a position-wise network, each with a residual connection and a norm.
+
+        post-norm:   X = LN(X + attention(X)),   X = LN(X + FFN(X))
+        pre-norm:    X = X + attention(LN(X)),   X = X + FFN(LN(X))
+
+    With the same weights, `use_bias=True` and no dropout it is equal to `torch.nn.TransformerEncoderLayer`, which also
+    drops inside its position-wise network.
+
+    Chapter: The Transformer block.
+    """
+
+    crosses = False
 
     def forward(
         self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None, need_weights: bool = False
@@ -176,70 +165,49 @@ class TransformerEncoderBlock(nn.Module):
         """Let the tokens look at each other, then let each one think.
 
         Args:
-            X: ``(batch, steps, num_hiddens)``.
-            valid_lens: ``(batch,)`` or ``(batch, steps)``, see :func:`~d2lmini.masks.valid_lens_mask`.
-            mask: boolean, ``True`` = may attend, broadcasting to ``(batch, num_heads, steps, steps)``.
+            X: `(batch, steps, num_hiddens)`.
+            valid_lens: `(batch,)` or `(batch, steps)`, see `valid_lens_mask`.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, steps)`.
             need_weights: also return the weights of attention.
 
         Returns:
-            The output, ``(batch, steps, num_hiddens)``; with ``need_weights`` the pair of it and the weights,
-            ``(batch, num_heads, steps, steps)``.
+            The output, `(batch, steps, num_hiddens)`; with `need_weights` the pair of it and the weights,
+            `(batch, num_heads, steps, steps)`.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        check_sequences(X=X)
-        check_layer("X", X, self.attention.W_q)
-        weights: list[Tensor] = []
+        self.check(X)
+        if self.norm_first:
+            found, weights = self.look_around(self.norm1(X), valid_lens, mask, need_weights)
+            X = X + self.dropout(found)
+            X = X + self.dropout(self.ffn(self.norm2(X)))
+        else:
+            found, weights = self.look_around(X, valid_lens, mask, need_weights)
+            X = self.norm1(X + self.dropout(found))
+            X = self.norm2(X + self.dropout(self.ffn(X)))
+        return X if weights is None else (X, weights)
 
-        def attend(Y: Tensor) -> Tensor:
-            return _apart(self.attention(Y, Y, Y, valid_lens, mask=mask, need_weights=need_weights), weights)
+    def look_around(
+        self, X: Tensor, valid_lens: Tensor | None, mask: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Self-attention: what was found, `(batch, steps, num_hiddens)`, and the weights if they are wanted."""
+        return separate(self.attention(X, X, X, valid_lens, mask=mask, need_weights=need_weights))
 
-        X = self.addnorm1.around(X, attend, norm_first=self.norm_first)
-        X = self.addnorm2.around(X, self.ffn, norm_first=self.norm_first)
-        return (X, weights[0]) if need_weights else X
 
-
-class TransformerDecoderBlock(nn.Module):
+class TransformerDecoderBlock(_Block):
     """Causal self-attention, cross-attention and a position-wise network, each with a residual connection and a norm.
 
-    It is causal in training and in evaluation. With the same weights, ``use_bias=True`` and no dropout it is equal to
-    :class:`torch.nn.TransformerDecoderLayer` with a causal mask.
+        post-norm:   X = LN(X + attention(X)),   X = LN(X + cross-attention(X, memory)),   X = LN(X + FFN(X))
+        pre-norm:    X = X + attention(LN(X)),   X = X + cross-attention(LN(X), memory),   X = X + FFN(LN(X))
 
-    Args:
-        num_hiddens: size of a token.
-        ffn_num_hiddens: size of the hidden layer of the position-wise network.
-        num_heads: number of heads; it divides ``num_hiddens``.
-        dropout: probability of dropping a weight of attention, or an entry of what a layer adds, in training.
-        use_bias: whether the projections of attention add a bias.
-        norm_first: pre-norm instead of post-norm, see :meth:`AddNorm.around`.
-        positions: name of a scheme; a block uses those that work inside attention, in self-attention only.
+    It is causal in training and in evaluation. With the same weights, `use_bias=True` and no dropout it is equal to
+    `torch.nn.TransformerDecoderLayer` with a causal mask.
 
-    Raises:
-        ValueError: if a size does not fit, or there is no such scheme.
+    Chapter: The Transformer block.
     """
 
-    def __init__(
-        self,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        dropout: float,
-        use_bias: bool = False,
-        *,
-        norm_first: bool = False,
-        positions: str = "none",
-    ) -> None:
-        super().__init__()
-        check_flag("norm_first", norm_first)
-        self.norm_first = norm_first
-        in_attention = make_positions(positions, num_hiddens, num_heads, bidirectional=False)[1]
-        self.attention = _attention(num_hiddens, num_heads, dropout, use_bias, in_attention)
-        self.addnorm1 = AddNorm(num_hiddens, dropout)
-        self.cross_attention = _attention(num_hiddens, num_heads, dropout, use_bias)
-        self.addnorm2 = AddNorm(num_hiddens, dropout)
-        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
-        self.addnorm3 = AddNorm(num_hiddens, dropout)
+    crosses = True
 
     def forward(
         self,
@@ -253,71 +221,72 @@ class TransformerDecoderBlock(nn.Module):
         """One block for the newest tokens.
 
         Args:
-            X: ``(batch, steps, num_hiddens)``, the newest tokens.
-            memory: keys and values of cross-attention: ``cross_attention.keys_and_values(E, E)`` for the output ``E``
-                of the encoder, ``(batch, memory_steps, num_hiddens)``, with 0 as padding.
-            memory_valid_lens: ``(batch,)``, how many tokens of the memory count.
-            past: keys and values of self-attention of the tokens before ``X``; ``None`` if there are none.
+            X: `(batch, steps, num_hiddens)`, the newest tokens.
+            memory: keys and values of cross-attention: `cross_attention.keys_and_values(E, E)` for the output `E` of
+                the encoder, `(batch, memory_steps, num_hiddens)`, with 0 as padding.
+            memory_valid_lens: `(batch,)`, how many tokens of the memory count.
+            past: keys and values of self-attention of the tokens before `X`; `None` if there are none.
             need_weights: also return the weights of both attentions.
 
         Returns:
-            Three things: the output, ``(batch, steps, num_hiddens)``; the keys and values of self-attention of all
-            tokens so far; and with ``need_weights`` the weights of self-attention,
-            ``(batch, num_heads, steps, all steps)``, and of cross-attention,
-            ``(batch, num_heads, steps, memory_steps)``, else ``None``.
+            Three things: the output, `(batch, steps, num_hiddens)`; the keys and values of self-attention of all tokens
+            so far; and with `need_weights` the weights of self-attention, `(batch, num_heads, steps, all steps)`, and
+            of cross-attention, `(batch, num_heads, steps, memory_steps)`, else `None`.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        check_sequences(X=X)
-        check_layer("X", X, self.attention.W_q)
-        _check_pair("memory", memory)
-        present: list[KeysAndValues] = []
-        weights: list[Tensor] = []
+        self.check(X)
+        check_pair("memory", memory)
+        if self.norm_first:
+            found, present, to_past = self.look_back(self.norm1(X), past, need_weights)
+            X = X + self.dropout(found)
+            found, to_memory = self.look_at(memory, self.norm2(X), memory_valid_lens, need_weights)
+            X = X + self.dropout(found)
+            X = X + self.dropout(self.ffn(self.norm3(X)))
+        else:
+            found, present, to_past = self.look_back(X, past, need_weights)
+            X = self.norm1(X + self.dropout(found))
+            found, to_memory = self.look_at(memory, X, memory_valid_lens, need_weights)
+            X = self.norm2(X + self.dropout(found))
+            X = self.norm3(X + self.dropout(self.ffn(X)))
+        return X, present, None if to_past is None or to_memory is None else (to_past, to_memory)
 
-        def look_back(Y: Tensor) -> Tensor:
-            K, V = self.attention.keys_and_values(Y, Y)
-            if past is not None:
-                _check_pair("past", past, K)
-                K, V = torch.cat([past[0], K], dim=1), torch.cat([past[1], V], dim=1)
-            present.append((K, V))
-            mask = causal_mask(Y.shape[1], K.shape[1], device=Y.device)
-            return _apart(self.attention.attend(Y, K, V, mask=mask, need_weights=need_weights), weights)
+    def look_back(
+        self, X: Tensor, past: KeysAndValues | None, need_weights: bool
+    ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
+        """Causal self-attention: what was found, the keys and values of all tokens so far, and the weights."""
+        K, V = self.attention.keys_and_values(X, X)  # (batch, num_heads, steps, p) each
+        if past is not None:
+            check_past(past, K)
+            K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_heads, all steps, p)
+        mask = causal_mask(X.shape[1], K.shape[2], device=X.device)  # (steps, all steps)
+        found, weights = separate(self.attention(X, K, V, mask=mask, need_weights=need_weights))
+        return found, (K, V), weights
 
-        def look_at_memory(Y: Tensor) -> Tensor:
-            found = self.cross_attention.attend(Y, *memory, memory_valid_lens, need_weights=need_weights)
-            return _apart(found, weights)
-
-        X = self.addnorm1.around(X, look_back, norm_first=self.norm_first)
-        X = self.addnorm2.around(X, look_at_memory, norm_first=self.norm_first)
-        X = self.addnorm3.around(X, self.ffn, norm_first=self.norm_first)
-        return X, present[0], (weights[0], weights[1]) if need_weights else None
-
-
-def _attention(
-    num_hiddens: int, num_heads: int, dropout: float, use_bias: bool, positions: RelativePositions | None = None
-) -> MultiHeadAttention:
-    check_flag("use_bias", use_bias)
-    sizes = (num_hiddens, num_hiddens, num_hiddens, num_hiddens)
-    return MultiHeadAttention(*sizes, num_heads, dropout, use_bias, positions=positions)
-
-
-def _apart(result: Tensor | tuple[Tensor, Tensor], weights: list[Tensor]) -> Tensor:
-    """The output of an attention; its weights, if there are any, go to the end of the list."""
-    if isinstance(result, tuple):
-        weights.append(result[1])
-        return result[0]
-    return result
+    def look_at(
+        self, memory: KeysAndValues, X: Tensor, valid_lens: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Cross-attention: what was found in the memory, and the weights if they are wanted."""
+        return separate(self.cross_attention(X, *memory, valid_lens, need_weights=need_weights))
 
 
-def _check_pair(name: str, pair: KeysAndValues, newest: Tensor | None = None) -> None:
-    """Check that these are keys and values, and that those of the newest tokens can be appended."""
+def separate(result: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor | None]:
+    """What an attention returned, as its output and its weights, if there are any."""
+    return result if isinstance(result, tuple) else (result, None)
+
+
+def check_pair(name: str, pair: KeysAndValues) -> None:
+    """Check that these are two tensors."""
     if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, Tensor) for part in pair):
-        raise ValueError(f"{name} must be a pair of tensors, keys and values, got {type(pair).__name__}")
-    check_sequences(**{f"the keys of {name}": pair[0], f"the values of {name}": pair[1]})
-    if newest is None:
-        return
-    expected = (newest.shape[0], pair[0].shape[1], newest.shape[2])
-    for part in pair:
-        if tuple(part.shape) != expected or part.dtype != newest.dtype:
-            raise ValueError(f"{name} must be {newest.dtype} {expected}, got {part.dtype} {tuple(part.shape)}")
+        raise ValueError(f"{name} must be a pair of tensors, keys and values, got {name_kind(pair)}")
+
+
+def check_past(past: KeysAndValues, newest: Tensor) -> None:
+    """Check that keys and values `(batch, num_heads, steps, p)` of the newest tokens can be appended."""
+    check_pair("past", past)
+    batch, num_heads, _, size = newest.shape
+    fitting = (batch, num_heads, past[0].shape[-2], size)
+    for part in past:
+        if tuple(part.shape) != fitting or part.dtype != newest.dtype:
+            raise ValueError(f"past must be {newest.dtype} {fitting}, got {part.dtype} {tuple(part.shape)}")

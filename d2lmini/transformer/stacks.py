@@ -7,13 +7,11 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_number, check_size
-from d2lmini.attention.door import check_layer, check_sequences
+from d2lmini.arguments import check_number, check_size, name_kind, name_shape
+from d2lmini.attention.door import check_projected, check_sequences
 from d2lmini.attention.masks import valid_lens_mask
-from d2lmini.positions.added import make_positions
-from d2lmini.transformer.blocks import KeysAndValues, TransformerDecoderBlock, TransformerEncoderBlock
-
-__all__ = ["DecoderState", "TransformerDecoder", "TransformerEncoder"]
+from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
+from d2lmini.transformer.blocks import KeysAndValues, TransformerDecoderBlock, TransformerEncoderBlock, separate
 
 
 class DecoderState(NamedTuple):
@@ -23,7 +21,7 @@ class DecoderState(NamedTuple):
 
     Attributes:
         memory: for each block the keys and values of cross-attention, made from the encoder's output once.
-        memory_valid_lens: ``(batch,)``, how many tokens of the encoder's output count; ``None`` for all.
+        memory_valid_lens: `(batch,)`, how many tokens of the encoder's output count; `None` for all.
         past: for each block the keys and values of self-attention of all tokens so far.
     """
 
@@ -34,13 +32,19 @@ class DecoderState(NamedTuple):
     @property
     def num_steps(self) -> int:
         """How many tokens the decoder has seen."""
-        return self.past[0][0].shape[1] if self.past else 0
+        return self.past[0][0].shape[2] if self.past else 0
 
 
 class _Stack(nn.Module):
-    """What encoder and decoder share: tokens become vectors with positions, and go through blocks."""
+    """What encoder and decoder share: tokens become vectors with positions, and go through blocks.
+
+    Embeddings are not multiplied by the root of `num_hiddens`: `torch.nn.Embedding` draws them from a standard normal
+    distribution, so that they are as large as the positions. Tokens are looked at, so `torch.compile(fullgraph=True)`
+    cannot trace a stack; it can trace a block.
+    """
 
     block: type[TransformerEncoderBlock] | type[TransformerDecoderBlock]
+    returns_logits: bool
 
     def __init__(
         self,
@@ -56,58 +60,57 @@ class _Stack(nn.Module):
         positions: str = "sinusoidal",
         max_len: int = 1000,
     ) -> None:
+        """Make the embeddings, the positions and the blocks.
+
+        Args:
+            vocab_size: number of different tokens.
+            num_hiddens: size of a token inside, also of the encoder's output that a decoder looks at.
+            ffn_num_hiddens: size of the hidden layers of the position-wise networks.
+            num_heads: number of heads; it divides `num_hiddens`.
+            num_blks: number of blocks, at least 1.
+            dropout: probability of dropping in training: weights, and entries of embeddings and of what layers add.
+            use_bias: whether the projections of attention add a bias.
+            norm_first: pre-norm instead of post-norm; then another norm follows the last block.
+            positions: name of a scheme, see `make_positions`. What it learns inside attention, each block learns.
+            max_len: number of positions, for schemes that have a table of them.
+        """
         super().__init__()
-        for name, size in (("vocab_size", vocab_size), ("num_hiddens", num_hiddens), ("num_blks", num_blks)):
+        for name, size in (("vocab_size", vocab_size), ("num_blks", num_blks), ("max_len", max_len)):
             check_size(name, size)
+        check_scheme(positions, num_hiddens, num_heads)
         check_number("dropout", dropout, 0, 1)
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.on_tokens = make_positions(positions, num_hiddens, num_heads, max_len=max_len)[0]
+        self.on_tokens = make_added(positions, num_hiddens, max_len)
         self.dropout = nn.Dropout(dropout)
         sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
-        self.blks = nn.ModuleList(
-            [self.block(*sizes, norm_first=norm_first, positions=positions) for _ in range(num_blks)]
-        )
+        both_ways = not self.block.crosses  # a decoder never sees later tokens
+        self.blks = nn.ModuleList()
+        for _ in range(num_blks):
+            scheme = make_in_attention(positions, num_hiddens, num_heads, both_ways)
+            self.blks.append(self.block(*sizes, norm_first=norm_first, positions=scheme))
         self.norm = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
+        if self.returns_logits:
+            self.dense = nn.Linear(num_hiddens, vocab_size)
 
     def embed(self, tokens: Tensor, offset: int = 0) -> Tensor:
-        """Vectors of the tokens, ``(batch, steps)``, with what the scheme adds to them."""
-        vocab_size = self.embedding.num_embeddings
-        if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
-            found = f"{tokens.dtype} {tuple(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
-            raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {found}")
-        if tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < vocab_size:
-            raise ValueError(
-                f"tokens must lie in 0..{vocab_size - 1}, got values from {int(tokens.min())} to {int(tokens.max())}"
-            )
-        X = self.embedding(tokens)
+        """Tokens `(batch, steps)` to vectors `(batch, steps, num_hiddens)`, with what the scheme adds to them."""
+        check_tokens(tokens, self.embedding.num_embeddings)
+        X = self.embedding(tokens)  # (batch, steps, num_hiddens)
         X = X if isinstance(self.on_tokens, nn.Identity) else self.on_tokens(X, offset=offset)
         return self.dropout(X)
 
 
 class TransformerEncoder(_Stack):
-    """A stack of encoder blocks on the embeddings of tokens.
+    """A stack of encoder blocks on the embeddings of tokens (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
 
-    Embeddings are not multiplied by the root of ``num_hiddens``: :class:`torch.nn.Embedding` draws them from a
-    standard normal distribution, so that they are as large as the positions. Tokens are looked at, so
-    ``torch.compile(fullgraph=True)`` cannot trace a stack; it can trace a block.
+    Embeddings are not multiplied by the root of `num_hiddens`: `torch.nn.Embedding` draws them from a standard normal
+    distribution, so that they are as large as the positions.
 
-    Args:
-        vocab_size: number of different tokens.
-        num_hiddens: size of a token inside.
-        ffn_num_hiddens: size of the hidden layers of the position-wise networks.
-        num_heads: number of heads; it divides ``num_hiddens``.
-        num_blks: number of blocks, at least 1.
-        dropout: probability of dropping in training: weights, and entries of embeddings and of what layers add.
-        use_bias: whether the projections of attention add a bias.
-        norm_first: pre-norm instead of post-norm; then another norm follows the last block.
-        positions: name of a scheme, see :func:`~d2lmini.positional.make_positions`.
-        max_len: number of positions, for schemes that have a table of them.
-
-    Raises:
-        ValueError: if a size does not fit, or there is no such scheme.
+    Chapter: The Transformer block.
     """
 
     block = TransformerEncoderBlock
+    returns_logits = False
 
     def forward(
         self,
@@ -120,85 +123,45 @@ class TransformerEncoder(_Stack):
         """Encode sequences of tokens.
 
         Args:
-            tokens: integers ``(batch, steps)`` in ``0..vocab_size - 1``.
-            valid_lens: ``(batch,)``, how many tokens count; the others are padding.
-            mask: boolean, ``True`` = may attend, broadcasting to ``(batch, num_heads, steps, steps)``.
+            tokens: integers `(batch, steps)` in `0..vocab_size - 1`.
+            valid_lens: `(batch,)`, how many tokens count; the others are padding.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, steps)`.
             need_weights: also return the weights of each block.
 
         Returns:
-            ``(batch, steps, num_hiddens)``; with ``need_weights`` the pair of it and a list with the weights of each
-            block, ``(batch, num_heads, steps, steps)``. What comes out at padding means nothing.
+            `(batch, steps, num_hiddens)`; with `need_weights` the pair of it and a list with the weights of each block,
+            `(batch, num_heads, steps, steps)`. What comes out at padding means nothing.
 
         Raises:
             ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
         """
-        X, weights = self.embed(tokens), []
+        X = self.embed(tokens)  # (batch, steps, num_hiddens)
+        all_weights: list[Tensor] = []
         for blk in self.blks:
-            result = blk(X, valid_lens, mask=mask, need_weights=need_weights)
-            X = result[0] if need_weights else result
-            weights += [result[1]] if need_weights else []
+            X, weights = separate(blk(X, valid_lens, mask=mask, need_weights=need_weights))
+            all_weights += [] if weights is None else [weights]
         X = self.norm(X)
-        return (X, weights) if need_weights else X
+        return (X, all_weights) if need_weights else X
 
 
 class TransformerDecoder(_Stack):
     """A stack of decoder blocks on the embeddings of tokens, with a linear layer that returns logits.
 
-    The parallel pass over a whole sequence and decoding token by token are the same code: both go through
-    :meth:`step`, with all tokens or with the newest ones.
+    The parallel pass over a whole sequence and decoding token by token are the same code: both go through `step`, with
+    all tokens or with the newest ones.
 
-    Args:
-        vocab_size: number of different tokens.
-        num_hiddens: size of a token inside, also of the encoder's output.
-        ffn_num_hiddens: size of the hidden layers of the position-wise networks.
-        num_heads: number of heads; it divides ``num_hiddens``.
-        num_blks: number of blocks, at least 1.
-        dropout: probability of dropping in training: weights, and entries of embeddings and of what layers add.
-        use_bias: whether the projections of attention add a bias.
-        norm_first: pre-norm instead of post-norm; then another norm follows the last block.
-        positions: name of a scheme, see :func:`~d2lmini.positional.make_positions`.
-        max_len: number of positions, for schemes that have a table of them.
-
-    Raises:
-        ValueError: if a size does not fit, or there is no such scheme.
+    Chapter: The Transformer block.
     """
 
     block = TransformerDecoderBlock
-
-    def __init__(
-        self,
-        vocab_size: int,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        num_blks: int,
-        dropout: float,
-        use_bias: bool = False,
-        *,
-        norm_first: bool = False,
-        positions: str = "sinusoidal",
-        max_len: int = 1000,
-    ) -> None:
-        super().__init__(
-            vocab_size,
-            num_hiddens,
-            ffn_num_hiddens,
-            num_heads,
-            num_blks,
-            dropout,
-            use_bias,
-            norm_first=norm_first,
-            positions=positions,
-            max_len=max_len,
-        )
-        self.dense = nn.Linear(num_hiddens, vocab_size)
+    returns_logits = True
 
     def start(self, memory: Tensor, memory_valid_lens: Tensor | None = None) -> DecoderState:
         """The state before the first token.
 
         Args:
-            memory: the encoder's output, ``(batch, memory_steps, num_hiddens)``. Its padding may hold anything.
-            memory_valid_lens: ``(batch,)``, how many tokens of the memory count.
+            memory: the encoder's output, `(batch, memory_steps, num_hiddens)`. Its padding may hold anything.
+            memory_valid_lens: `(batch,)`, how many tokens of the memory count.
 
         Returns:
             The state, with the keys and values of the memory and no past.
@@ -206,12 +169,12 @@ class TransformerDecoder(_Stack):
         Raises:
             ValueError: if a shape or dtype does not fit.
         """
-        blks = [cast(TransformerDecoderBlock, blk) for blk in self.blks]
         check_sequences(memory=memory)
-        check_layer("memory", memory, blks[0].cross_attention.W_k)
+        check_projected("memory", memory, self.embedding.embedding_dim, self.dense)
         if memory_valid_lens is not None:
-            memory = _without_padding(memory, memory_valid_lens)
+            memory = hide_padding(memory, memory_valid_lens)
             memory_valid_lens = memory_valid_lens.clone()
+        blks = cast(list[TransformerDecoderBlock], self.blks)
         kept = tuple(blk.cross_attention.keys_and_values(memory, memory) for blk in blks)
         return DecoderState(memory=kept, memory_valid_lens=memory_valid_lens, past=())
 
@@ -221,49 +184,29 @@ class TransformerDecoder(_Stack):
         """Decode the newest tokens.
 
         Args:
-            tokens: integers ``(batch, steps)``: those that ``state`` has not seen.
-            state: from :meth:`start` or from the step before. It is left as it is.
+            tokens: integers `(batch, steps)`: those that `state` has not seen.
+            state: from `start` or from the step before. It is left as it is.
             need_weights: also return the weights of each block.
 
         Returns:
-            Three things: the logits of the token that follows each of ``tokens``, ``(batch, steps, vocab_size)``; the
-            new state; and a list with the weights of self-attention, ``(batch, num_heads, steps, all steps)``, and of
-            cross-attention, ``(batch, num_heads, steps, memory_steps)``, of each block; ``None`` without
-            ``need_weights``.
+            Three things: the logits of the token that follows each of `tokens`, `(batch, steps, vocab_size)`; the new
+            state; and a list with the weights of self-attention, `(batch, num_heads, steps, all steps)`, and of
+            cross-attention, `(batch, num_heads, steps, memory_steps)`, of each block; `None` without `need_weights`.
 
         Raises:
-            ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state is that
-                of another batch or another decoder.
+            ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state is that of
+                another batch or another decoder.
         """
-        self._check_state(tokens, state)
-        X, past, all_weights = self.embed(tokens, offset=state.num_steps), [], []
+        check_state(state, tokens, len(self.blks))
+        X, past, all_weights = self.embed(tokens, offset=state.num_steps), [], []  # (batch, steps, num_hiddens)
         for i, blk in enumerate(self.blks):
-            X, present, weights = blk(
-                X,
-                state.memory[i],
-                state.memory_valid_lens,
-                past=state.past[i] if state.past else None,
-                need_weights=need_weights,
-            )
+            before = state.past[i] if state.past else None
+            memory = (state.memory[i], state.memory_valid_lens)
+            X, present, weights = blk(X, *memory, past=before, need_weights=need_weights)
             past.append(present)
-            all_weights += [weights] if need_weights else []
-        return self.dense(self.norm(X)), state._replace(past=tuple(past)), all_weights if need_weights else None
-
-    def _check_state(self, tokens: Tensor, state: DecoderState) -> None:
-        if not isinstance(state, DecoderState):
-            raise ValueError(f"state must be what start or step has returned, got {type(state).__name__}")
-        memory, past, blks = len(state.memory), len(state.past), len(self.blks)
-        if memory != blks or past not in (0, blks):
-            raise ValueError(f"state must be of {blks} blocks, got one of {memory} with a past of {past}")
-        lengths = sorted({K.shape[1] for K, _ in state.past})
-        if len(lengths) > 1:
-            raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")
-        num_heads = cast(TransformerDecoderBlock, self.blks[0]).attention.num_heads
-        rows = state.memory[0][0].shape[0]
-        if isinstance(tokens, Tensor) and tokens.dim() == 2 and rows != tokens.shape[0] * num_heads:
-            raise ValueError(
-                f"tokens must have the batch size of the memory, {rows // num_heads}, got {tuple(tokens.shape)}"
-            )
+            all_weights.append(weights)
+        logits = self.dense(self.norm(X))  # (batch, steps, vocab_size)
+        return logits, state._replace(past=tuple(past)), all_weights if need_weights else None
 
     def forward(
         self,
@@ -276,14 +219,14 @@ class TransformerDecoder(_Stack):
         """Decode whole sequences at once, as in training.
 
         Args:
-            tokens: integers ``(batch, steps)`` in ``0..vocab_size - 1``.
-            memory: the encoder's output, ``(batch, memory_steps, num_hiddens)``.
-            memory_valid_lens: ``(batch,)``, how many tokens of the memory count.
-            need_weights: also return the weights of each block, see :meth:`step`.
+            tokens: integers `(batch, steps)` in `0..vocab_size - 1`.
+            memory: the encoder's output, `(batch, memory_steps, num_hiddens)`.
+            memory_valid_lens: `(batch,)`, how many tokens of the memory count.
+            need_weights: also return the weights of each block, see `step`.
 
         Returns:
-            The logits of the token that follows each token, ``(batch, steps, vocab_size)``; with ``need_weights``
-            the pair of them and the weights.
+            The logits of the token that follows each token, `(batch, steps, vocab_size)`; with `need_weights` the pair
+            of them and the weights.
 
         Raises:
             ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
@@ -292,15 +235,38 @@ class TransformerDecoder(_Stack):
         return logits if weights is None else (logits, weights)
 
 
-def _without_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
+def hide_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
     """Zeros for the padding: 0 times whatever it holds could be NaN, in the gradients of the projections."""
     try:
-        counted = valid_lens_mask(memory_valid_lens, memory.shape[1])
+        counted = valid_lens_mask(memory_valid_lens, memory.shape[1])  # (batch, 1, memory_steps)
     except ValueError as error:
         raise ValueError(f"memory_valid_lens: {error}") from None
     if memory_valid_lens.shape != memory.shape[:1]:
-        raise ValueError(
-            f"memory_valid_lens must have shape (batch,) = {tuple(memory.shape[:1])}, got "
-            f"{tuple(memory_valid_lens.shape)}"
-        )
+        found = f"{tuple(memory.shape[:1])}, got {name_shape(memory_valid_lens)}"
+        raise ValueError(f"memory_valid_lens must have shape (batch,) = {found}")
     return memory.masked_fill(~counted.mT, 0.0)
+
+
+def check_tokens(tokens: Tensor, vocab_size: int) -> None:
+    """Check that these are tokens of the vocabulary, `(batch, steps)`."""
+    if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
+        found = f"{name_kind(tokens)} {name_shape(tokens)}" if isinstance(tokens, Tensor) else name_kind(tokens)
+        raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {found}")
+    lowest, highest = (int(tokens.min()), int(tokens.max())) if tokens.numel() else (0, 0)
+    if lowest < 0 or highest >= vocab_size:
+        raise ValueError(f"tokens must lie in 0..{vocab_size - 1}, got values from {lowest} to {highest}")
+
+
+def check_state(state: DecoderState, tokens: Tensor, num_blks: int) -> None:
+    """Check that a state is that of these sequences in a decoder with as many blocks."""
+    if not isinstance(state, DecoderState):
+        raise ValueError(f"state must be what start or step has returned, got {name_kind(state)}")
+    memory, past = len(state.memory), len(state.past)
+    if memory != num_blks or past not in (0, num_blks):
+        raise ValueError(f"state must be of {num_blks} blocks, got one of {memory} with a past of {past}")
+    lengths = sorted({K.shape[-2] for K, _ in state.past})
+    if len(lengths) > 1:
+        raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")
+    batch = state.memory[0][0].shape[0]
+    if isinstance(tokens, Tensor) and tokens.dim() == 2 and tokens.shape[0] != batch:
+        raise ValueError(f"tokens must have the batch size of the memory, {batch}, got {name_shape(tokens)}")

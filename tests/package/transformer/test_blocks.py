@@ -12,14 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-
-SCHEMES = ["none", "sinusoidal", "learned", "rotary", "alibi", "relative", "relative-keys", "t5"]
-DOUBLE = torch.float64
-either_norm = pytest.mark.parametrize("norm_first", [False, True])
-
-
-def drawn(*shape: int) -> Tensor:
-    return torch.randn(*shape, dtype=DOUBLE)
+from tests.package.transformer.shared import SCHEMES, copy_attention, copy_rest, drawn, either_norm, shake
 
 
 def decoder(**kwargs: Any) -> d2l.TransformerDecoder:
@@ -28,27 +21,6 @@ def decoder(**kwargs: Any) -> d2l.TransformerDecoder:
     for parameter in made.parameters():  # tables that are 0 at first would hide a mistake
         nn.init.normal_(parameter, std=0.5)
     return made.eval()
-
-
-def copy_attention(ours: d2l.MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    for name in ("weight", "bias"):
-        parts = getattr(theirs, f"in_proj_{name}").chunk(3)
-        for layer, part in zip((ours.W_q, ours.W_k, ours.W_v), parts, strict=True):
-            getattr(layer, name).data.copy_(part)
-        getattr(ours.W_o, name).data.copy_(getattr(theirs.out_proj, name))
-
-
-def copy_rest(ours: Any, theirs: Any, norms: int) -> None:
-    ours.ffn.dense1.load_state_dict(theirs.linear1.state_dict())
-    ours.ffn.dense2.load_state_dict(theirs.linear2.state_dict())
-    for i in range(1, norms + 1):
-        getattr(ours, f"addnorm{i}").ln.load_state_dict(getattr(theirs, f"norm{i}").state_dict())
-
-
-def shake(module: nn.Module) -> None:
-    """Norms begin as the identity, biases as 0: draw them, so that an exchanged one shows."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, std=0.4)
 
 
 def expect_same_gradients(ours: Tensor, theirs: Tensor, inputs: list[Tensor]) -> None:
@@ -94,7 +66,7 @@ def test_the_decoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
     expected = theirs(X, E, tgt_mask=later, memory_key_padding_mask=ignored)
     output, (K, V), weights = ours(X, ours.cross_attention.keys_and_values(E, E), lens)
     expect_same_gradients(output, expected, [X, E])
-    assert weights is None and K.shape == V.shape == (6, 5, 4)
+    assert weights is None and K.shape == V.shape == (2, 3, 5, 4)
     with_weights, _, (to_self, to_memory) = ours(X, ours.cross_attention.keys_and_values(E, E), lens, need_weights=True)
     torch.testing.assert_close(with_weights, expected)
     assert to_self.shape == (2, 3, 5, 5) and to_memory.shape == (2, 3, 5, 7)
@@ -116,10 +88,10 @@ def test_add_norm() -> None:
     torch.manual_seed(0)
     X, Y, add_norm = torch.randn(2, 3, 4), torch.randn(2, 3, 4), d2l.AddNorm(4, 0.5)
     torch.testing.assert_close(add_norm.eval()(X, Y), F.layer_norm(X + Y, [4]))
-    torch.testing.assert_close(add_norm.around(X, torch.exp, norm_first=False), F.layer_norm(X + X.exp(), [4]))
-    torch.testing.assert_close(add_norm.around(X, torch.exp, norm_first=True), X + F.layer_norm(X, [4]).exp())
-    dropped = add_norm.train().around(torch.zeros(1, 1, 4), lambda Z: Z + 1, norm_first=True)
-    assert set(dropped.flatten().tolist()) <= {0.0, 2.0}
+    torch.manual_seed(1)
+    dropped = add_norm.train()(X, Y)
+    torch.manual_seed(1)
+    torch.testing.assert_close(dropped, F.layer_norm(X + F.dropout(Y, 0.5), [4]))
     assert d2l.AddNorm((3, 4), 0.0)(X, Y).mean(dim=(1, 2)).abs().max() < 1e-6
     with pytest.raises(ValueError, match=r"same shape, got \(2, 3, 4\) and \(2, 1, 4\)"):
         add_norm(X, Y[:, :1])
@@ -217,10 +189,13 @@ def test_dropout_acts_in_training_only() -> None:
 
 
 def test_layers_are_made_once_and_known_by_name() -> None:
-    made = d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions="rotary")
-    assert isinstance(made.attention.positions, d2l.RotaryEmbedding) and made.cross_attention.positions is None
-    assert not d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions="t5").attention.positions.bidirectional  # type: ignore[union-attr]
-    assert d2l.TransformerEncoderBlock(8, 16, 2, 0.1, positions="t5").attention.positions.bidirectional  # type: ignore[union-attr]
+    scheme = d2l.RotaryEmbedding()
+    made = d2l.TransformerDecoderBlock(8, 16, 2, 0.1, positions=scheme)
+    assert made.attention.positions is scheme and made.cross_attention.positions is None
+    for kind, both_ways in ((d2l.TransformerEncoder, True), (d2l.TransformerDecoder, False)):
+        tables = kind(7, 8, 16, 2, 3, 0.1, positions="t5").blks
+        assert [blk.attention.positions.bidirectional for blk in tables] == [both_ways] * 3
+        assert len({id(blk.attention.positions.table) for blk in tables}) == 3  # each block learns its own
     stacks = d2l.TransformerEncoder(7, 8, 16, 2, 3, 0.1), d2l.TransformerDecoder(7, 8, 16, 2, 3, 0.1)
     assert all(len(stack.blks) == 3 and stack.on_tokens.P.shape == (1, 1000, 8) for stack in stacks)
 
@@ -291,25 +266,49 @@ def test_attending_to_kept_keys_and_values_is_calling_the_layer(positions: str |
     mha = d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0, True, positions=scheme).double()
     Q, K, V, lens = drawn(2, 3, 5), drawn(2, 4, 6), drawn(2, 4, 7), torch.tensor([4, 0])
     kept = mha.keys_and_values(K, V)
-    assert [tuple(part.shape) for part in kept] == [(6, 4, 4)] * 2
+    assert [tuple(part.shape) for part in kept] == [(2, 3, 4, 4)] * 2
     for restricted in ({}, {"valid_lens": lens}, {"mask": d2l.causal_mask(3, 4)}):
-        found = mha.attend(Q, *kept, **restricted, need_weights=need_weights)
+        found = mha(Q, *kept, **restricted, need_weights=need_weights)
         torch.testing.assert_close(found, mha(Q, K, V, **restricted, need_weights=need_weights))
     Q[1] = math.nan  # a query that sees nothing may hold anything
-    assert not mha.attend(Q, *kept, lens)[1].any()
+    assert not mha(Q, *kept, lens)[1].any()
 
 
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((2, 3, 5), (6, 4, 3), (6, 4, 4)), r"= \(6, 4, 4\), got \(6, 4, 3\) and \(6, 4, 4\)"),
-        (((2, 3, 5), (6, 4, 4), (6, 5, 4)), r"got \(6, 4, 4\) and \(6, 5, 4\)"),
-        (((1, 3, 5), (6, 4, 4), (6, 4, 4)), r"= \(3, 4, 4\), got \(6, 4, 4\)"),
-        (((2, 3, 6), (6, 4, 4), (6, 4, 4)), "queries must have size 5"),
-        (((2, 5), (6, 4, 4), (6, 4, 4)), "queries must have shape"),
+        (((2, 3, 5), (2, 3, 4, 3), (2, 3, 4, 4)), r"= \(2, 3, 4, 4\), got \(2, 3, 4, 3\) and \(2, 3, 4, 4\)"),
+        (((2, 3, 5), (2, 3, 4, 4), (2, 3, 5, 4)), r"got \(2, 3, 4, 4\) and \(2, 3, 5, 4\)"),
+        (((1, 3, 5), (2, 3, 4, 4), (2, 3, 4, 4)), r"= \(1, 3, 4, 4\), got \(2, 3, 4, 4\)"),
+        (((2, 3, 6), (2, 3, 4, 4), (2, 3, 4, 4)), "queries must have size 5"),
+        (((2, 5), (2, 3, 4, 4), (2, 3, 4, 4)), "queries must have shape"),
+        (((2, 3, 5), (2, 3, 4, 4), (2, 4, 7)), r"got \(2, 3, 4, 4\) and \(2, 4, 7\)"),
     ],
 )
 def test_kept_keys_and_values_must_fit(shapes: Any, message: str) -> None:
     mha = d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0)
     with pytest.raises(ValueError, match=message):
-        mha.attend(*(torch.zeros(shape) for shape in shapes))
+        mha(*(torch.zeros(shape) for shape in shapes))
+
+
+def test_kept_keys_and_values_share_a_dtype() -> None:
+    mha, kept = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.zeros(1, 2, 3, 2)
+    for K, V in ((kept, kept.double()), (kept.long(), kept.long())):
+        with pytest.raises(ValueError, match=r"K and V must share one floating-point dtype, got torch\.\w+ and torch"):
+            mha(torch.zeros(1, 3, 4), K, V)
+
+
+def test_keys_and_values_are_checked_before_they_are_kept() -> None:
+    mha, X = d2l.MultiHeadAttention(4, 4, 5, 4, 2, 0.0), torch.zeros(1, 3, 4)
+    for keys, values, message in ((X[0], X, "keys must have shape"), (X, X, "values must have size 5")):
+        with pytest.raises(ValueError, match=message):
+            mha.keys_and_values(keys, values)
+
+
+def test_hooks_on_the_attentions_of_a_block_are_called() -> None:
+    blk, E = d2l.TransformerDecoderBlock(8, 16, 2, 0.0), torch.randn(1, 3, 8)
+    called: list[nn.Module] = []
+    for attention in (blk.attention, blk.cross_attention):
+        attention.register_forward_hook(lambda module, inputs, output: called.append(module))
+    blk(torch.randn(1, 2, 8), blk.cross_attention.keys_and_values(E, E))
+    assert called == [blk.attention, blk.cross_attention]

@@ -1,0 +1,81 @@
+"""The names of the position schemes: the one place that lists them, for stacks, chapters and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import nn
+
+from d2lmini.arguments import check_choice, check_flag, check_size
+from d2lmini.attention.door import check_heads
+from d2lmini.attention.scheme import RelativePositions
+from d2lmini.positions.added import LearnedPositionalEncoding, PositionalEncoding
+from d2lmini.positions.biases import ALiBi, RelativePositionBias, RelativePositionKeys, T5PositionBias
+from d2lmini.positions.rotary import RotaryEmbedding
+
+ADDED: dict[str, type[PositionalEncoding] | type[LearnedPositionalEncoding]] = {
+    "sinusoidal": PositionalEncoding,
+    "learned": LearnedPositionalEncoding,
+}
+# Each is made from the number of heads, the size of one head, and whether queries also see later keys.
+IN_ATTENTION: dict[str, Callable[[int, int, bool], RelativePositions]] = {
+    "rotary": lambda num_heads, size, bidirectional: RotaryEmbedding(),
+    "alibi": lambda num_heads, size, bidirectional: ALiBi(num_heads),
+    "relative": lambda num_heads, size, bidirectional: RelativePositionBias(num_heads),
+    "relative-keys": lambda num_heads, size, bidirectional: RelativePositionKeys(size),
+    "t5": lambda num_heads, size, bidirectional: T5PositionBias(num_heads, bidirectional=bidirectional),
+}
+POSITIONS = ("none", *ADDED, *IN_ATTENTION)
+
+
+def make_positions(
+    positions: str, num_hiddens: int, num_heads: int, *, max_len: int = 1000, bidirectional: bool = True
+) -> tuple[nn.Module, RelativePositions | None]:
+    """Make a position scheme by its name, for a layer of attention and the tokens that go into it.
+
+    Chapter: Relative positions.
+
+    Args:
+        positions: `"none"`; `"sinusoidal"` or `"learned"`, which are added to the tokens; `"rotary"`, `"alibi"`,
+            `"relative"` (a number for each clipped offset), `"relative-keys"` (a vector for each clipped offset) or
+            `"t5"`, which work inside attention.
+        num_hiddens: size of a token.
+        num_heads: number of heads of the layer.
+        max_len: number of positions, for those schemes that have a table of them.
+        bidirectional: whether queries also see later keys; only `"t5"` makes a difference.
+
+    Returns:
+        What to apply to the tokens, and what to give to `MultiHeadAttention` as `positions`. The one that a scheme does
+        not need is `torch.nn.Identity` or `None`.
+
+    Raises:
+        ValueError: if there is no such scheme; the message lists them. Or if the sizes do not go together.
+    """
+    check_size("max_len", max_len)
+    check_flag("bidirectional", bidirectional)
+    check_scheme(positions, num_hiddens, num_heads)
+    added = make_added(positions, num_hiddens, max_len)
+    return added, make_in_attention(positions, num_hiddens, num_heads, bidirectional)
+
+
+def make_added(positions: str, num_hiddens: int, max_len: int) -> nn.Module:
+    """What a scheme adds to the tokens."""
+    return ADDED[positions](num_hiddens, 0.0, max_len) if positions in ADDED else nn.Identity()
+
+
+def make_in_attention(
+    positions: str, num_hiddens: int, num_heads: int, bidirectional: bool
+) -> RelativePositions | None:
+    """What a scheme does inside one layer of attention."""
+    if positions not in IN_ATTENTION:
+        return None
+    return IN_ATTENTION[positions](num_heads, num_hiddens // num_heads, bidirectional)
+
+
+def check_scheme(positions: str, num_hiddens: int, num_heads: int) -> None:
+    """Check that there is such a scheme, and that it works with heads of this size."""
+    check_choice("positions", positions, POSITIONS)
+    check_heads(num_hiddens, num_heads)
+    if positions == "rotary" and num_hiddens // num_heads % 2:
+        found = f"num_hiddens={num_hiddens}, num_heads={num_heads}"
+        raise ValueError(f"rotary needs an even size of a head, got {found}")
