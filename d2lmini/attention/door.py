@@ -133,11 +133,11 @@ def check_sequences(**sequences: Tensor) -> None:
 def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     """Check that queries, keys and values go together."""
     check_sequences(queries=queries, keys=keys, values=values)
-    shapes = {"queries": tuple(queries.shape), "keys": tuple(keys.shape), "values": tuple(values.shape)}
+    shapes = queries.shape, keys.shape, values.shape
     if not queries.shape[0] == keys.shape[0] == values.shape[0]:
-        raise ValueError(f"queries, keys and values must have the same batch size, got {shapes}")
+        raise ValueError(f"queries, keys and values must have the same batch size, got {[*map(tuple, shapes)]}")
     if keys.shape[1] != values.shape[1]:
-        raise ValueError(f"there must be one value for each key, got {shapes}")
+        raise ValueError(f"there must be one value for each key, got {[*map(tuple, shapes[1:])]}")
 
 
 def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int) -> None:
@@ -155,11 +155,11 @@ def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
     """Check that a linear layer takes `X`, `(..., size)`; under autocast float16, bfloat16 and float32 may meet."""
     if X.shape[-1] != size:
         raise ValueError(f"{name} must have size {size} in their last dimension, got {name_shape(X)}")
-    weight = getattr(layer, "weight", None)  # a quantised layer has none, or one that holds no numbers
-    if not isinstance(weight, Tensor) or not weight.is_floating_point() or X.dtype == weight.dtype:
+    dtype = getattr(getattr(layer, "weight", None), "dtype", None)
+    if dtype in (X.dtype, None) or not dtype.is_floating_point:  # a quantised layer has whole numbers, or a method
         return
     if X.dtype == torch.float64 or not autocasts(X.device):
-        raise ValueError(f"{name} must have the dtype of the weights, {weight.dtype}, got {X.dtype}")
+        raise ValueError(f"{name} must have the dtype of the weights, {dtype}, got {X.dtype}")
 
 
 def check_same_size(queries: Tensor, keys: Tensor) -> None:

@@ -114,7 +114,7 @@ class MultiHeadAttention(nn.Module):
                 "and the second of it belongs here"
             )
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
-        self.num_hiddens, self.num_heads = num_hiddens, num_heads
+        self.num_heads, self.head_size = num_heads, num_hiddens // num_heads
         self.attention = DotProductAttention(dropout)
         self.positions = positions
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
@@ -187,7 +187,7 @@ class MultiHeadAttention(nn.Module):
 
     def split(self, X: Tensor) -> Tensor:
         """Cut each token into heads: `(batch, steps, num_hiddens)` to `(batch, num_heads, steps, p)`."""
-        return X.unflatten(2, (self.num_heads, -1)).transpose(1, 2)
+        return X.reshape(*X.shape[:2], self.num_heads, self.head_size).transpose(1, 2)
 
     def join(self, heads: Tensor) -> Tensor:
         """Put the heads of a token next to each other: `(batch, num_heads, steps, p)` to `(batch, steps, ...)`."""
@@ -198,7 +198,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Admitted:
         kept = isinstance(keys, Tensor) and keys.dim() == 4
         if kept:
-            check_kept(queries, keys, values, self.num_heads, self.num_hiddens // self.num_heads)
+            check_kept(queries, keys, values, self.num_heads, self.head_size)
         else:
             check_inputs(queries, keys, values)
         check_projected("queries", queries, self.query_size, self.W_q)

@@ -41,6 +41,21 @@ def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: t
     return positions - positions[num_keys - num_queries :, None]  # (queries, keys)
 
 
+def list_offsets(queries: Tensor, keys: Tensor) -> Tensor:
+    """The offsets that there are, in order: `(queries + keys - 1,)`. The first key is the furthest from the last query.
+
+    What belongs to an offset is worked out once for each of these, not once for each pair.
+    """
+    num_queries, num_keys = queries.shape[-2], keys.shape[-2]
+    return torch.arange(1 - num_keys, max(num_queries, 1), device=keys.device)
+
+
+def spread(by_offset: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
+    """Numbers by offset, `(..., queries + keys - 1)`, as numbers by pair, `(..., queries, keys)`."""
+    rows = by_offset.unfold(-1, keys.shape[-2], 1).flip(-2)  # each query sees a window, and the last one the first
+    return rows[..., : queries.shape[-2], :]
+
+
 def alibi_slopes(num_heads: int) -> Tensor:
     """The slope of each head of ALiBi, as the authors' program chooses them.
 
@@ -89,11 +104,11 @@ class ALiBi(RelativePositions):
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys, self.num_heads)
-        offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
         # Made at each call, so that a model in half precision has exact distances.
         dtype = torch.promote_types(keys.dtype, torch.float32)
         slopes = torch.tensor(list_slopes(self.num_heads), dtype=dtype, device=keys.device)  # (num_heads,)
-        return queries, keys, -slopes[:, None, None] * offsets.abs()  # (num_heads, queries, keys)
+        by_offset = -slopes[:, None] * list_offsets(queries, keys).abs()  # (num_heads, queries + keys - 1)
+        return queries, keys, spread(by_offset, queries, keys)  # (num_heads, queries, keys)
 
     def extra_repr(self) -> str:
         """What `print` shows."""
@@ -109,9 +124,8 @@ class _ClippedOffsets(RelativePositions):
         self.max_distance = max_distance
 
     def find_rows(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """The row of the table for each query and key, `0..2 * max_distance`: `(queries, keys)`."""
-        offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        return offsets.clamp(-self.max_distance, self.max_distance) + self.max_distance
+        """The row of the table for each offset, `0..2 * max_distance`: `(queries + keys - 1,)`."""
+        return list_offsets(queries, keys).clamp(-self.max_distance, self.max_distance) + self.max_distance
 
 
 class RelativePositionBias(_ClippedOffsets):
@@ -135,8 +149,8 @@ class RelativePositionBias(_ClippedOffsets):
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys, len(self.table))
-        rows = self.find_rows(queries, keys)
-        return queries, keys, at_least_float32(self.table)[:, rows]  # (num_heads, queries, keys)
+        by_offset = at_least_float32(self.table)[:, self.find_rows(queries, keys)]  # (num_heads, queries + keys - 1)
+        return queries, keys, spread(by_offset, queries, keys)  # (num_heads, queries, keys)
 
     def extra_repr(self) -> str:
         """What `print` shows."""
@@ -173,7 +187,7 @@ class RelativePositionKeys(_ClippedOffsets):
         with without_autocast(queries.device):
             Q = at_least_float32(queries)
             scores = Q @ self.vectors.T.to(Q.dtype) / math.sqrt(queries.shape[-1])  # (batch, num_heads, queries, rows)
-        rows = self.find_rows(queries, keys).expand(*queries.shape[:-1], -1)
+        rows = spread(self.find_rows(queries, keys), queries, keys).expand(*queries.shape[:-1], -1)
         return queries, keys, scores.gather(-1, rows)  # (batch, num_heads, queries, keys)
 
     def extra_repr(self) -> str:
@@ -267,9 +281,9 @@ class T5PositionBias(RelativePositions):
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys, len(self.table))
-        offsets = relative_offsets(queries.shape[-2], keys.shape[-2], device=keys.device)
-        buckets = sort_into_buckets(offsets, self.edges, self.bidirectional)
-        return queries, keys, at_least_float32(self.table)[:, buckets]  # (num_heads, queries, keys)
+        buckets = sort_into_buckets(list_offsets(queries, keys), self.edges, self.bidirectional)
+        by_offset = at_least_float32(self.table)[:, buckets]  # (num_heads, queries + keys - 1)
+        return queries, keys, spread(by_offset, queries, keys)  # (num_heads, queries, keys)
 
     def extra_repr(self) -> str:
         """What `print` shows."""

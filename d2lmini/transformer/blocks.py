@@ -139,11 +139,6 @@ class _Block(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(num_hiddens), nn.LayerNorm(num_hiddens)
         self.dropout = nn.Dropout(dropout)
 
-    def check(self, X: Tensor) -> None:
-        """Check that these are tokens of this block's size, before a norm looks at them."""
-        check_sequences(X=X)
-        check_projected("X", X, self.num_hiddens, self.attention.W_q)
-
 
 class TransformerEncoderBlock(_Block):
     """Self-attention and a position-wise network, each with a residual connection and a norm.
@@ -177,7 +172,8 @@ class TransformerEncoderBlock(_Block):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        self.check(X)
+        check_sequences(X=X)
+        check_projected("X", X, self.num_hiddens, self.attention.W_q)
         if self.norm_first:
             found, weights = self.look_around(self.norm1(X), valid_lens, mask, need_weights)
             X = X + self.dropout(found)
@@ -236,7 +232,8 @@ class TransformerDecoderBlock(_Block):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        self.check(X)
+        check_sequences(X=X)
+        check_projected("X", X, self.num_hiddens, self.attention.W_q)
         check_pair("memory", memory)
         if self.norm_first:
             found, present, to_past = self.look_back(self.norm1(X), past, need_weights)
@@ -256,7 +253,8 @@ class TransformerDecoderBlock(_Block):
         self, X: Tensor, past: KeysAndValues | None, need_weights: bool
     ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
         """Causal self-attention: what was found, the keys and values of all tokens so far, and the weights."""
-        K, V = self.attention.keys_and_values(X, X)  # (batch, num_heads, steps, p) each
+        K = self.attention.split(self.attention.W_k(X))  # (batch, num_heads, steps, p)
+        V = self.attention.split(self.attention.W_v(X))  # (batch, num_heads, steps, p)
         if past is not None:
             check_past(past, K)
             K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_heads, all steps, p)
