@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_size, name_shape
-from d2lmini.attention.door import (
-    Admitted,
-    admit,
+from d2lmini.arguments import (
     check_dimensions,
+    check_divisible,
     check_heads,
     check_inputs,
     check_kept,
     check_projected,
     check_sequences,
+    check_size,
 )
+from d2lmini.attention.door import Admitted, admit
 from d2lmini.attention.masks import sees_nothing
 from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.attention.scheme import RelativePositions, place
@@ -109,10 +109,8 @@ class MultiHeadAttention(nn.Module):
             check_size(name, size)
         check_heads(num_hiddens, num_heads)
         if positions is not None and not isinstance(positions, RelativePositions):
-            raise ValueError(
-                f"positions must be a RelativePositions or None, got {positions!r}; make_positions returns a pair, "
-                "and the second of it belongs here"
-            )
+            hint = "make_positions returns a pair, and the second of it belongs here"
+            raise ValueError(f"positions must be a RelativePositions or None, got {positions!r}; {hint}")
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
         self.num_heads, self.head_size = num_heads, num_hiddens // num_heads
         self.attention = DotProductAttention(dropout)
@@ -248,9 +246,6 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
         ValueError: if `X` is no tensor of three dimensions, or its first is not divisible by `num_heads`.
     """
     check_dimensions(X, "(batch * num_heads, steps, num_hiddens / num_heads)")
-    check_size("num_heads", num_heads)
-    if X.shape[0] % num_heads:
-        found = f"got shape {name_shape(X)} and num_heads={num_heads}"
-        raise ValueError(f"the first dimension of X must be divisible by num_heads, {found}")
+    check_divisible(X, num_heads)
     X = X.unflatten(0, (X.shape[0] // num_heads, num_heads))  # (batch, num_heads, steps, p)
     return X.transpose(1, 2).flatten(2, 3)  # (batch, steps, num_hiddens)

@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_integers, name_kind
+from d2lmini.arguments import check_boolean, check_lengths, check_size, check_steps
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -33,13 +33,7 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
         ValueError: if `valid_lens` is not a tensor of integers, has another number of dimensions, or holds a
             length outside `0..num_keys`.
     """
-    check_integers("valid_lens", valid_lens)
-    if valid_lens.dim() not in (1, 2):
-        raise ValueError(f"valid_lens must have shape (batch,) or (batch, queries), got {tuple(valid_lens.shape)}")
-    lowest, highest = (int(valid_lens.min()), int(valid_lens.max())) if valid_lens.numel() else (0, 0)
-    if lowest < 0 or highest > num_keys:
-        found = f"got values from {lowest} to {highest}"
-        raise ValueError(f"valid_lens must lie in 0..{num_keys} (the number of keys), {found}")
+    check_lengths("valid_lens", valid_lens, num_keys)
     lens = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]  # (batch, 1 or queries, 1)
     return torch.arange(num_keys, device=valid_lens.device) < lens  # (batch, 1 or queries, num_keys)
 
@@ -64,9 +58,7 @@ def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.
         ValueError: if `num_queries` is negative or there are fewer keys than queries.
     """
     num_keys = num_queries if num_keys is None else num_keys
-    if not 0 <= num_queries <= num_keys:
-        found = f"got num_queries={num_queries}, num_keys={num_keys}"
-        raise ValueError(f"causal_mask needs 0 <= num_queries <= num_keys, {found}")
+    check_steps(num_queries, num_keys)
     all_pairs = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
     return all_pairs.tril(diagonal=num_keys - num_queries)
 
@@ -89,8 +81,7 @@ def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
         ValueError: if `mask` is not boolean, its shape is none of those listed, or `num_heads` is less than 1.
     """
     check_boolean("mask", mask)
-    if num_heads < 1:
-        raise ValueError(f"num_heads must be at least 1, got {num_heads}")
+    check_size("num_heads", num_heads)
     if mask.dim() == 2:
         return ~mask
     if mask.dim() == 3:
@@ -135,9 +126,3 @@ def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
 def sees_nothing(allowed: Tensor) -> Tensor:
     """`True` where a query may attend to nothing; `allowed` with its last dimension reduced to 1."""
     return ~allowed.any(dim=-1, keepdim=True)
-
-
-def check_boolean(name: str, mask: Tensor) -> None:
-    """Check that a mask is a boolean tensor."""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        raise ValueError(f"{name} must be a boolean tensor, got {name_kind(mask)}")

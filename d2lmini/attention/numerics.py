@@ -10,17 +10,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from d2lmini.arguments import autocasts
 from d2lmini.attention.masks import sees_nothing
 
 
 def at_least_float32(numbers: Tensor) -> Tensor:
     """Half precision as float32, anything else as it is: as the fused kernels compute inside."""
     return numbers.to(torch.promote_types(numbers.dtype, torch.float32))
-
-
-def autocasts(device: torch.device) -> bool:
-    """Whether autocast is on for a kind of device; some kinds, such as meta, do not know it."""
-    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[Any]:

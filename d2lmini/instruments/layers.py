@@ -10,8 +10,7 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_size
-from d2lmini.attention.door import check_sequences
+from d2lmini.arguments import check_sequences, check_size
 
 __all__ = ["Convolution", "RestrictedSelfAttention", "SeparableConvolution"]
 

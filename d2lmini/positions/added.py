@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_number, check_size, name_shape
-from d2lmini.attention.door import check_sequences
+from d2lmini.arguments import check_number, check_room, check_size
 
 
 def make_angles(num_steps: int, size: int, base: float = 10000.0, offset: int = 0) -> Tensor:
@@ -56,20 +55,9 @@ class _AddedEncoding(nn.Module):
             ValueError: if `X` has another shape or no floating-point dtype, `offset` is no integer of at least 0, or a
                 position lies beyond `max_len`.
         """
-        self.check(X, offset)
+        check_room(X, offset, *self.P.shape[1:])
         P = self.P[:, offset : offset + X.shape[1]]  # (1, steps, num_hiddens)
         return self.dropout(X + P.to(X.dtype))  # (batch, steps, num_hiddens)
-
-    def check(self, X: Tensor, offset: int) -> None:
-        """Check that the tokens have the size of the table, and that it has all their positions."""
-        check_sequences(X=X)
-        check_offset(offset)
-        _, max_len, num_hiddens = self.P.shape
-        if X.shape[2] != num_hiddens:
-            raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {name_shape(X)}")
-        if offset + X.shape[1] > max_len:
-            begins = f" that begins at position offset={offset}" if offset else ""
-            raise ValueError(f"a sequence of length {X.shape[1]}{begins} does not fit into max_len={max_len}")
 
 
 class PositionalEncoding(_AddedEncoding):
@@ -115,9 +103,3 @@ class LearnedPositionalEncoding(_AddedEncoding):
     def make_table(self, num_hiddens: int, max_len: int) -> None:
         """Draw `P`."""
         self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens))
-
-
-def check_offset(offset: int) -> None:
-    """Check that the position of a first token is one that float64 can count on from."""
-    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 2**52:
-        raise ValueError(f"offset must be an integer of at least 0 (and at most 2**52), got {offset!r}")

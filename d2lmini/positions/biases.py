@@ -8,9 +8,9 @@ from bisect import bisect_left
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_integers, check_size
+from d2lmini.arguments import check_buckets, check_integers, check_positions, check_size, check_steps
 from d2lmini.attention.numerics import at_least_float32, without_autocast
-from d2lmini.attention.scheme import RelativePositions, check_positions
+from d2lmini.attention.scheme import RelativePositions
 
 
 def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
@@ -30,13 +30,7 @@ def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: t
         ValueError: if `num_queries` is negative or there are fewer keys than queries.
     """
     num_keys = num_queries if num_keys is None else num_keys
-    if any(isinstance(n, bool) or not isinstance(n, (int, torch.SymInt)) for n in (num_queries, num_keys)):
-        raise ValueError(f"num_queries and num_keys must be integers, got {num_queries!r} and {num_keys!r}")
-    if not 0 <= num_queries <= num_keys:
-        found = f"got num_queries={num_queries}, num_keys={num_keys}"
-        raise ValueError(
-            f"relative positions need 0 <= num_queries <= num_keys: the queries are the last keys, {found}"
-        )
+    check_steps(num_queries, num_keys)
     positions = torch.arange(num_keys, device=device)  # (keys,)
     return positions - positions[num_keys - num_queries :, None]  # (queries, keys)
 
@@ -180,9 +174,7 @@ class RelativePositionKeys(_ClippedOffsets):
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(batch, num_heads, queries, keys)`. See `RelativePositions`."""
-        check_positions(queries, keys)
-        if queries.shape[-1] != self.vectors.shape[1]:
-            raise ValueError(f"queries must have head_size={self.vectors.shape[1]}, got {tuple(queries.shape)}")
+        check_positions(queries, keys, size=self.vectors.shape[1])
         # A query meets each vector once, not once for each key.
         with without_autocast(queries.device):
             Q = at_least_float32(queries)
@@ -233,8 +225,9 @@ def sort_into_buckets(offsets: Tensor, edges: tuple[int, ...], bidirectional: bo
 
 def find_edges(num_buckets: int, max_distance: int, bidirectional: bool) -> tuple[int, ...]:
     """The first distance of each bucket but the first: with whole numbers only, so that no logarithm is rounded."""
-    check_buckets(num_buckets, max_distance, bidirectional)
-    exact = num_buckets // (4 if bidirectional else 2)  # buckets with a distance of their own
+    parts = 4 if bidirectional else 2
+    check_buckets(num_buckets, max_distance, parts)
+    exact = num_buckets // parts  # so many buckets have a distance of their own
     distances = range(exact, max_distance + 1)
     logarithmic = [
         # the first n with n / exact >= (max_distance / exact) ** (b / exact)
@@ -242,16 +235,6 @@ def find_edges(num_buckets: int, max_distance: int, bidirectional: bool) -> tupl
         for b in range(1, exact)
     ]
     return (*range(1, exact + 1), *logarithmic)
-
-
-def check_buckets(num_buckets: int, max_distance: int, bidirectional: bool) -> None:
-    """Check that the buckets can be shared out."""
-    check_size("num_buckets", num_buckets)
-    check_size("max_distance", max_distance)
-    parts = 4 if bidirectional else 2
-    if num_buckets % parts or max_distance <= num_buckets // parts:
-        fitting = f"num_buckets must be divisible by {parts} and max_distance be more than num_buckets / {parts}"
-        raise ValueError(f"{fitting}, got num_buckets={num_buckets}, max_distance={max_distance}")
 
 
 class T5PositionBias(RelativePositions):

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from d2lmini.arguments import check_choice, check_flag, check_size
-from d2lmini.attention.door import check_heads
+from d2lmini.arguments import check_choice, check_flag, check_heads, check_size
 from d2lmini.attention.scheme import RelativePositions
 from d2lmini.positions.added import LearnedPositionalEncoding, PositionalEncoding
 from d2lmini.positions.biases import ALiBi, RelativePositionBias, RelativePositionKeys, T5PositionBias

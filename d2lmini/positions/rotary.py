@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_choice, name_kind, name_shape
+from d2lmini.arguments import check_even_size, check_offset, check_pairs, check_positions, check_rotation
 from d2lmini.attention.numerics import at_least_float32
-from d2lmini.attention.scheme import RelativePositions, check_positions
-from d2lmini.positions.added import check_offset, make_angles
+from d2lmini.attention.scheme import RelativePositions
+from d2lmini.positions.added import make_angles
 
 
 def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: str = "adjacent") -> Tensor:
@@ -37,11 +37,7 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
     """
     check_rotation(base, pairing)
     check_offset(offset)
-    if not isinstance(X, Tensor) or X.dim() < 2 or not X.is_floating_point():
-        found = f"{name_kind(X)} {name_shape(X)}" if isinstance(X, Tensor) else name_kind(X)
-        raise ValueError(f"X must hold floating-point numbers of shape (..., steps, size), got {found}")
-    if X.shape[-1] % 2 or X.shape[-1] == 0:
-        raise ValueError(f"rotary embedding turns pairs: the size must be even and at least 2, got {X.shape[-1]}")
+    check_pairs(X)
     return turn(X, make_angles(X.shape[-2], X.shape[-1], base, offset), pairing)
 
 
@@ -73,10 +69,8 @@ class RotaryEmbedding(RelativePositions):
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, None]:
         """Turn queries and keys. The size of a head must be even. See `RelativePositions`."""
         check_positions(queries, keys)
+        check_even_size(queries, keys)
         num_queries, num_keys, size = queries.shape[-2], *keys.shape[-2:]
-        if queries.shape[-1] != size or size % 2 or size == 0:
-            found = f"{queries.shape[-1]} and {size}"
-            raise ValueError(f"for rotary embedding queries and keys must share an even size, got {found}")
         angles = make_angles(num_keys, size, self.base)  # (keys, size / 2)
         Q = turn(queries, angles[num_keys - num_queries :], self.pairing)  # the queries are the last of the keys
         return Q, turn(keys, angles, self.pairing), None
@@ -84,10 +78,3 @@ class RotaryEmbedding(RelativePositions):
     def extra_repr(self) -> str:
         """What `print` shows."""
         return f"base={self.base:g}, pairing={self.pairing!r}"
-
-
-def check_rotation(base: float, pairing: str) -> None:
-    """Check how fast pairs turn, and which features form them."""
-    check_choice("pairing", pairing, ("adjacent", "halves"))
-    if isinstance(base, bool) or not isinstance(base, (int, float)) or not 1 <= base <= 1e300:
-        raise ValueError(f"base must be a number of at least 1, got {base!r}")

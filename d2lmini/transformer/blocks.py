@@ -8,8 +8,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_flag, check_number, check_size, name_kind
-from d2lmini.attention.door import check_projected, check_sequences
+from d2lmini.arguments import (
+    check_flag,
+    check_number,
+    check_pair,
+    check_past,
+    check_projected,
+    check_same_shape,
+    check_sequences,
+    check_size,
+)
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.scheme import RelativePositions
@@ -54,8 +62,6 @@ class PositionWiseFFN(nn.Module):
         Raises:
             ValueError: if `X` is no tensor of that size, or has another dtype than the weights.
         """
-        if not isinstance(X, Tensor):
-            raise ValueError(f"X must be a tensor, got {name_kind(X)}")
         check_projected("X", X, self.ffn_num_input, self.dense1)
         return self.dense2(self.relu(self.dense1(X)))
 
@@ -93,8 +99,7 @@ class AddNorm(nn.Module):
         Raises:
             ValueError: if the shapes differ; nothing is broadcast.
         """
-        if X.shape != Y.shape:
-            raise ValueError(f"X and Y must have the same shape, got {tuple(X.shape)} and {tuple(Y.shape)}")
+        check_same_shape(X, Y)
         return self.ln(X + self.dropout(Y))
 
 
@@ -272,19 +277,3 @@ class TransformerDecoderBlock(_Block):
 def separate(result: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor | None]:
     """What an attention returned, as its output and its weights, if there are any."""
     return result if isinstance(result, tuple) else (result, None)
-
-
-def check_pair(name: str, pair: KeysAndValues) -> None:
-    """Check that these are two tensors."""
-    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, Tensor) for part in pair):
-        raise ValueError(f"{name} must be a pair of tensors, keys and values, got {name_kind(pair)}")
-
-
-def check_past(past: KeysAndValues, newest: Tensor) -> None:
-    """Check that keys and values `(batch, num_heads, steps, p)` of the newest tokens can be appended."""
-    check_pair("past", past)
-    batch, num_heads, _, size = newest.shape
-    fitting = (batch, num_heads, past[0].shape[-2], size)
-    for part in past:
-        if tuple(part.shape) != fitting or part.dtype != newest.dtype:
-            raise ValueError(f"past must be {newest.dtype} {fitting}, got {part.dtype} {tuple(part.shape)}")

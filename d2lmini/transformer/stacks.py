@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_number, check_size, name_kind, name_shape
-from d2lmini.attention.door import check_projected, check_sequences
+from d2lmini.arguments import (
+    check_lengths,
+    check_number,
+    check_one_length_each,
+    check_projected,
+    check_sequences,
+    check_size,
+    check_tokens,
+    name_kind,
+    name_shape,
+)
 from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
 from d2lmini.transformer.blocks import KeysAndValues, TransformerDecoderBlock, TransformerEncoderBlock, separate
@@ -237,24 +245,10 @@ class TransformerDecoder(_Stack):
 
 def hide_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
     """Zeros for the padding: 0 times whatever it holds could be NaN, in the gradients of the projections."""
-    try:
-        counted = valid_lens_mask(memory_valid_lens, memory.shape[1])  # (batch, 1, memory_steps)
-    except ValueError as error:
-        raise ValueError(f"memory_valid_lens: {error}") from None
-    if memory_valid_lens.shape != memory.shape[:1]:
-        found = f"{tuple(memory.shape[:1])}, got {name_shape(memory_valid_lens)}"
-        raise ValueError(f"memory_valid_lens must have shape (batch,) = {found}")
+    check_lengths("memory_valid_lens", memory_valid_lens, memory.shape[1])
+    check_one_length_each("memory_valid_lens", memory_valid_lens, tuple(memory.shape[:1]))
+    counted = valid_lens_mask(memory_valid_lens, memory.shape[1])  # (batch, 1, memory_steps)
     return memory.masked_fill(~counted.mT, 0.0)
-
-
-def check_tokens(tokens: Tensor, vocab_size: int) -> None:
-    """Check that these are tokens of the vocabulary, `(batch, steps)`."""
-    if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
-        found = f"{name_kind(tokens)} {name_shape(tokens)}" if isinstance(tokens, Tensor) else name_kind(tokens)
-        raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {found}")
-    lowest, highest = (int(tokens.min()), int(tokens.max())) if tokens.numel() else (0, 0)
-    if lowest < 0 or highest >= vocab_size:
-        raise ValueError(f"tokens must lie in 0..{vocab_size - 1}, got values from {lowest} to {highest}")
 
 
 def check_state(state: DecoderState, tokens: Tensor, num_blks: int) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from tests.package.attention.test_pooling import LENS_KINDS, TOLERANCE
+from tests.package.attention.shared import LENS_KINDS, TOLERANCE
 
 sizes = st.integers(1, 5)
 MASK_KINDS = ["none", "per pair", "causal", "per key", "per head", "per example", "per example and head"]

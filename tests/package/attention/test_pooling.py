@@ -1,83 +1,24 @@
-"""Attention against PyTorch's own, against closed forms, and against the known bugs of others."""
+"""Attention pooling: equal to PyTorch in values and gradients, blind to padding, without state."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn import functional as F
 
 import d2lmini as d2l
-
-TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 5e-3, torch.bfloat16: 4e-2}
-dtypes = st.sampled_from(list(TOLERANCE))
-sizes = st.integers(1, 7)
-
-
-LENS_KINDS = ["none", "per example", "per query"]
-MASK_KINDS = ["none", "causal", "per pair", "per key", "per example"]
-every_kind = pytest.mark.parametrize(("lens_kind", "mask_kind"), list(itertools.product(LENS_KINDS, MASK_KINDS)))
-
-
-@st.composite
-def tensors(draw: st.DrawFn) -> tuple[torch.Generator, dict[str, Tensor]]:
-    """Queries, keys and values of random sizes and dtype, and the generator for what goes with them."""
-    batch, num_queries, num_keys, d, value_size = (draw(sizes) for _ in range(5))
-    rng = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
-    dtype = draw(dtypes)
-    shapes = {
-        "queries": (batch, num_queries, d),
-        "keys": (batch, num_keys, d),
-        "values": (batch, num_keys, value_size),
-    }
-    return rng, {name: torch.randn(*shape, generator=rng).to(dtype) for name, shape in shapes.items()}
-
-
-def restricted(drawn: tuple[torch.Generator, dict[str, Tensor]], lens_kind: str, mask_kind: str) -> dict[str, Any]:
-    """The same with valid_lens and a mask of the given kinds; rows may be left without a key."""
-    rng, problem = drawn
-    batch, num_queries, num_keys = *problem["queries"].shape[:2], problem["keys"].shape[1]
-    lens_shape = {"none": None, "per example": (batch,), "per query": (batch, num_queries)}[lens_kind]
-    shapes = {"per pair": (num_queries, num_keys), "per key": (batch, 1, num_keys), "per example": (batch, 1, 1)}
-    mask = torch.rand(shapes[mask_kind], generator=rng) < 0.7 if mask_kind in shapes else None
-    if mask_kind == "causal":
-        mask = torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
-    lens = None if lens_shape is None else torch.randint(0, num_keys + 1, lens_shape, generator=rng)
-    return {**problem, "valid_lens": lens, "mask": mask}
-
-
-def allowed(problem: dict[str, Any]) -> Tensor:
-    """What both restrictions together allow, spelled out entry by entry."""
-    queries, keys, lens, mask = (problem[name] for name in ("queries", "keys", "valid_lens", "mask"))
-    shape = (*queries.shape[:2], keys.shape[1])
-    result = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape).clone()
-    if lens is not None:
-        for b in range(shape[0]):
-            for q in range(shape[1]):
-                result[b, q, int(lens[b] if lens.dim() == 1 else lens[b, q]) :] = False
-    return result
-
-
-def reference(problem: dict[str, Any]) -> Tensor:
-    """PyTorch's attention in float64, query by query, so that no row without keys ever reaches it."""
-    queries, keys, values = (problem[name].double() for name in ("queries", "keys", "values"))
-    may = allowed(problem)
-    rows = []
-    for b in range(queries.shape[0]):
-        for q in range(queries.shape[1]):
-            seen = may[b, q].nonzero()[:, 0]
-            if len(seen) == 0:
-                rows.append(values[b].sum(0) * 0 + queries[b, q].sum() * 0)
-            else:
-                arguments = queries[b, q : q + 1], keys[b, seen], values[b, seen]
-                rows.append(F.scaled_dot_product_attention(*(a[None] for a in arguments))[0, 0])
-    return torch.stack(rows).unflatten(0, queries.shape[:2])
+from tests.package.attention.shared import (
+    TOLERANCE,
+    allowed,
+    every_kind,
+    reference,
+    restricted,
+    tensors,
+)
 
 
 @every_kind
@@ -224,31 +165,6 @@ def test_no_keys_at_all() -> None:
     assert torch.equal(d2l.DotProductAttention(0.0)(queries, keys, values), output)
 
 
-def test_float16_scores_beyond_65504_do_not_overflow() -> None:
-    queries = torch.full((1, 1, 64), 200.0, dtype=torch.float16)
-    keys = torch.stack([torch.full((64,), 200.0), torch.full((64,), 100.0)])[None].half()
-    values = torch.tensor([[[1.0], [2.0]]]).half()
-    for need_weights in (False, True):
-        result = d2l.DotProductAttention(0.0)(queries, keys, values, need_weights=need_weights)
-        assert (result[0] if need_weights else result).item() == 1.0
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_both_paths_agree_under_autocast(dtype: torch.dtype) -> None:
-    queries, keys = (
-        torch.full((1, 1, 64), 200.0),
-        torch.stack([torch.full((64,), 200.0), torch.full((64,), 100.0)])[None],
-    )
-    values = torch.tensor([[[1.0], [2.0]]])
-    attention = d2l.DotProductAttention(0.0)
-    with torch.autocast("cpu", dtype=dtype):
-        output, weights = attention(queries, keys, values, need_weights=True)
-        fused = attention(queries, keys, values)
-    assert (
-        weights.tolist() == [[[1, 0]]] and output.item() == fused.item() == 1 and output.dtype == fused.dtype == dtype
-    )
-
-
 def test_it_prints_as_in_the_sources() -> None:
     assert str(d2l.DotProductAttention(0.5)) == ("DotProductAttention(\n  (dropout): Dropout(p=0.5, inplace=False)\n)")
 
@@ -265,9 +181,6 @@ def test_the_gpu_agrees(drawn: Any, lens_kind: str, mask_kind: str) -> None:
         result = d2l.DotProductAttention(0.0)(**on_gpu, need_weights=need_weights)
         output = (result[0] if need_weights else result).cpu().double()
         torch.testing.assert_close(output, reference(problem), atol=tolerance, rtol=tolerance)
-
-
-# ---- masked_softmax: what goes wrong elsewhere ----
 
 
 def test_masked_softmax_on_the_sources_example() -> None:
@@ -313,112 +226,3 @@ def test_a_masked_key_may_hold_anything() -> None:
 def test_masked_softmax_without_a_mask_is_softmax() -> None:
     X = torch.randn(2, 3, 4)
     assert torch.equal(d2l.masked_softmax(X), X.softmax(-1))
-
-
-# ---- masks ----
-
-
-def test_valid_lens_mask() -> None:
-    assert d2l.valid_lens_mask(torch.tensor([0, 2]), 3).tolist() == [[[False] * 3], [[True, True, False]]]
-    per_query = d2l.valid_lens_mask(torch.tensor([[1, 3]]), 3)
-    assert per_query.tolist() == [[[True, False, False], [True, True, True]]]
-    assert d2l.valid_lens_mask(torch.tensor([], dtype=torch.long), 3).shape == (0, 1, 3)
-
-
-@given(st.integers(0, 6), st.integers(0, 6))
-def test_causal_mask(num_queries: int, more_keys: int) -> None:
-    num_keys = num_queries + more_keys
-    mask = d2l.causal_mask(num_queries, num_keys)
-    assert mask.shape == (num_queries, num_keys) and mask.dtype == torch.bool
-    assert mask.sum(1).tolist() == list(range(more_keys + 1, num_keys + 1))
-    assert (mask[:, 1:] <= mask[:, :-1]).all()  # no gap: the keys seen are the first ones
-    if more_keys == 0:
-        assert torch.equal(mask, d2l.causal_mask(num_queries))
-
-
-@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 4), st.sampled_from([2, 3, 4]))
-def test_mha_masks_mean_the_same_to_mha(batch: int, num_heads: int, num_queries: int, num_keys: int, dim: int) -> None:
-    rng = torch.Generator().manual_seed(batch + 10 * num_heads + 100 * num_queries + 1000 * num_keys)
-    shape = {
-        2: (num_queries, num_keys),
-        3: (batch, num_queries, num_keys),
-        4: (batch, num_heads, num_queries, num_keys),
-    }
-    mask = torch.rand(shape[dim], generator=rng) < 0.5
-    mask[..., 0] = True  # nn.MultiheadAttention returns NaN for a query without keys
-    mha = torch.nn.MultiheadAttention(num_heads * 2, num_heads, batch_first=True)
-    queries, keys = torch.randn(batch, num_queries, num_heads * 2), torch.randn(batch, num_keys, num_heads * 2)
-    _, weights = mha(queries, keys, keys, attn_mask=d2l.to_mha_mask(mask, num_heads), average_attn_weights=False)
-    per_head = mask[:, None] if dim == 3 else mask
-    assert torch.equal(weights > 0, per_head.expand_as(weights))
-    back = d2l.from_mha_mask(d2l.to_mha_mask(mask, num_heads), num_heads)
-    assert torch.equal(back, per_head.expand_as(back))
-
-
-def test_from_mha_mask_reads_additive_masks() -> None:
-    attn_mask = torch.nn.Transformer.generate_square_subsequent_mask(4)  # 0 and -inf
-    assert torch.equal(d2l.from_mha_mask(attn_mask, 2), d2l.causal_mask(4))
-
-
-# ---- errors at the door ----
-
-X = torch.zeros(2, 3, 4)
-LENS = torch.tensor([1, 2])
-MASK = torch.ones(3, 4, dtype=torch.bool)
-
-
-def pool(*shapes: tuple[int, ...], **more: Tensor) -> object:
-    return d2l.DotProductAttention(0.0)(*(torch.zeros(shape) for shape in shapes), **more)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: d2l.masked_softmax(X[0]), r"X must hold floating-point scores of shape .* \(3, 4\)"),
-        (lambda: d2l.masked_softmax(X.long()), r"X must hold floating-point scores .* torch.int64"),
-        (
-            lambda: d2l.masked_softmax(X, torch.tensor([1.0, 2])),
-            r"valid_lens must be a tensor of integers, got .*float",
-        ),
-        (lambda: d2l.masked_softmax(X, [1, 2]), r"valid_lens must be a tensor of integers, got list"),
-        (lambda: d2l.masked_softmax(X, torch.tensor([1, 5])), r"valid_lens must lie in 0..4 .* from 1 to 5"),
-        (lambda: d2l.masked_softmax(X, torch.tensor([-1, 2])), r"valid_lens must lie in 0..4 .* from -1 to 2"),
-        (lambda: d2l.masked_softmax(X, torch.tensor(2)), r"valid_lens must have shape \(batch,\) or .* got \(\)"),
-        (lambda: d2l.masked_softmax(X, torch.tensor([1, 2, 3])), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
-        (lambda: d2l.masked_softmax(X, torch.ones(2, 2).long()), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
-        (lambda: d2l.masked_softmax(X, mask=MASK.float()), r"mask must be a boolean tensor, got torch.float32"),
-        (lambda: d2l.masked_softmax(X, mask=[True]), r"mask must be a boolean tensor, got list"),
-        (lambda: d2l.masked_softmax(X, mask=MASK.T), r"mask must broadcast to \(2, 3, 4\), got \(4, 3\)"),
-        (lambda: d2l.masked_softmax(X, mask=MASK[None, None]), r"mask must broadcast to \(2, 3, 4\), got"),
-        (lambda: d2l.causal_mask(-1), r"num_queries=-1"),
-        (lambda: d2l.causal_mask(3, 2), r"num_queries=3, num_keys=2"),
-        (lambda: d2l.to_mha_mask(MASK.long(), 2), r"mask must be a boolean tensor"),
-        (lambda: d2l.to_mha_mask(MASK.expand(2, 3, 3, 4), 2), r"num_heads=2, got \(2, 3, 3, 4\)"),
-        (lambda: d2l.to_mha_mask(MASK[0], 2), r"mask must have shape .* got \(4,\)"),
-        (lambda: d2l.from_mha_mask(MASK.float(), 2), r"must hold only 0 and -inf"),
-        (lambda: d2l.from_mha_mask(MASK.long(), 2), r"attn_mask must be a boolean tensor"),
-        (lambda: d2l.from_mha_mask(MASK.expand(3, 3, 4), 2), r"num_heads=2, got \(3, 3, 4\)"),
-        (lambda: pool((2, 3), (2, 3, 4), (2, 3, 4)), r"queries must have shape \(batch, steps, size\), got \(2, 3\)"),
-        (lambda: pool((2, 3, 4), (1, 3, 4), (1, 3, 4)), r"must have the same batch size"),
-        (lambda: pool((2, 3, 4), (2, 5, 4), (2, 3, 4)), r"one value for each key"),
-        (
-            lambda: pool((2, 3, 4), (2, 5, 3), (2, 5, 4)),
-            r"queries and keys must have the same size, .* \(2, 3, 4\)",
-        ),
-        (lambda: pool((2, 3, 4), (2, 4, 4), (2, 4, 4), valid_lens=LENS + 3), r"valid_lens must lie in 0..4"),
-        (lambda: d2l.DotProductAttention(0.0)(X, X.double(), X), r"must share one floating-point dtype"),
-        (lambda: d2l.DotProductAttention(0.0)(X.long(), X.long(), X.long()), r"must share one floating-point dtype"),
-        (lambda: d2l.AdditiveAttention(4, 5, 2, 0.0)(X, X, X), r"queries must have size 5 .* got \(2, 3, 4\)"),
-        (lambda: d2l.AdditiveAttention(5, 4, 2, 0.0)(X, X, X), r"keys must have size 5 .* got \(2, 3, 4\)"),
-        (lambda: d2l.DotProductAttention(1.5), r"dropout .*1.5"),
-        (lambda: d2l.DotProductAttention(0.0)([1.0], X, X), r"queries must be a tensor, got list"),
-        (lambda: d2l.masked_softmax([1.0]), r"X must hold floating-point scores .* got list"),
-        (lambda: pool((2, 3, 0), (2, 5, 0), (2, 5, 4)), r"the same size, at least 1"),
-        (lambda: d2l.AdditiveAttention(4, 4, 2, 0.0)(*(X.double(),) * 3), r"dtype.* torch.float32, got torch.float64"),
-        (lambda: d2l.to_mha_mask(MASK, 0), r"num_heads must be at least 1, got 0"),
-        (lambda: d2l.from_mha_mask([True], 2), r"attn_mask must be a boolean tensor, got list"),
-    ],
-)
-def test_bad_input_is_refused_by_name(call: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -1,4 +1,4 @@
-"""Positions added to tokens: their definition, their contract, and the names of the schemes."""
+"""Positions added to the tokens: sinusoids and learned tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 
 import d2lmini as d2l
 
@@ -126,67 +125,6 @@ def test_the_learned_table_is_trained_where_it_was_used() -> None:
     assert [*layer.state_dict()] == ["P"] and layer.P.abs().max() > 0
     layer(torch.zeros(3, 4, 4)).sum().backward()
     assert torch.equal(layer.P.grad[0, :, 0], torch.tensor([3.0, 3, 3, 3, 0, 0]))  # type: ignore[index]
-
-
-@pytest.mark.parametrize(
-    ("name", "added", "inside"),
-    [
-        ("none", nn.Identity, type(None)),
-        ("sinusoidal", d2l.PositionalEncoding, type(None)),
-        ("learned", d2l.LearnedPositionalEncoding, type(None)),
-        ("rotary", nn.Identity, d2l.RotaryEmbedding),
-        ("alibi", nn.Identity, d2l.ALiBi),
-        ("relative", nn.Identity, d2l.RelativePositionBias),
-        ("relative-keys", nn.Identity, d2l.RelativePositionKeys),
-        ("t5", nn.Identity, d2l.T5PositionBias),
-    ],
-)
-def test_schemes_by_name(name: str, added: type, inside: type) -> None:
-    on_tokens, in_attention = d2l.make_positions(name, 12, 3, max_len=7)
-    assert type(on_tokens) is added and type(in_attention) is inside
-    mha, X = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=in_attention), torch.randn(2, 7, 12)
-    Y = on_tokens(X)
-    assert mha(Y, Y, Y, mask=d2l.causal_mask(7)).shape == (2, 7, 12)
-    if hasattr(on_tokens, "P"):
-        assert on_tokens.P.shape == (1, 7, 12) and on_tokens.dropout.p == 0
-
-
-def test_t5_by_name_knows_the_direction() -> None:
-    later = torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4)
-    for bidirectional in (True, False):
-        scheme = d2l.make_positions("t5", 8, 2, bidirectional=bidirectional)[1]
-        scheme.table.data[:] = torch.arange(32.0)  # type: ignore[union-attr, index, operator]
-        bias = scheme(*later)[2]  # type: ignore[misc]
-        assert bias[0, 0].tolist() == ([0, 17, 18] if bidirectional else [0, 0, 0])
-
-
-@pytest.mark.parametrize("typo", ["Rotary", "rope", "", None])
-def test_a_typo_lists_what_there_is(typo: Any) -> None:
-    names = "'none', 'sinusoidal', 'learned', 'rotary', 'alibi', 'relative', 'relative-keys', 't5'"
-    with pytest.raises(ValueError, match=f"positions must be one of {names}, got {typo!r}"):
-        d2l.make_positions(typo, 8, 2)
-
-
-def test_sizes_of_schemes_are_checked() -> None:
-    for sizes, message in (((8, 3), "num_hiddens=8.*num_heads=3"), ((0, 2), "num_hiddens"), ((8, 0), "num_heads")):
-        with pytest.raises(ValueError, match=message):
-            d2l.make_positions("none", *sizes)
-    with pytest.raises(ValueError, match="even size of a head, got num_hiddens=6, num_heads=2"):
-        d2l.make_positions("rotary", 6, 2)
-    with pytest.raises(ValueError, match="max_len must be an integer of at least 1, got -3"):
-        d2l.make_positions("rotary", 8, 2, max_len=-3)
-    with pytest.raises(ValueError, match="bidirectional must be True or False, got 'no'"):
-        d2l.make_positions("t5", 8, 2, bidirectional="no")  # type: ignore[arg-type]
-
-
-def test_what_is_made_by_default() -> None:
-    assert (
-        d2l.make_positions("learned", 4, 1)[0].P.shape == d2l.LearnedPositionalEncoding(4, 0.0).P.shape == (1, 1000, 4)
-    )
-    torch.manual_seed(0)
-    P = d2l.LearnedPositionalEncoding(50, 0.0).P
-    assert abs(P.mean()) < 0.02 and abs(P.std() - 1) < 0.02 and P.min() < -3
-    assert d2l.make_positions("t5", 8, 2)[1].bidirectional  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("encoding", BOTH)

@@ -242,7 +242,7 @@ def test_sizes_are_checked(changed: dict[str, Any], message: str) -> None:
         ),
         (
             lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 8), torch.tensor([4])),
-            r"memory_valid_lens: valid_lens must lie in 0\.\.3",
+            r"memory_valid_lens must lie in 0\.\.3",
         ),
     ],
 )

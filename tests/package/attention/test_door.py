@@ -1,0 +1,150 @@
+"""What comes into attention: biases that add up with masks, and what is refused by name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import d2lmini as d2l
+from tests.package.positions.shared import DOUBLE
+
+
+@pytest.mark.parametrize("pooling", [d2l.DotProductAttention(0.0), d2l.AdditiveAttention(4, 4, 5, 0.0)])
+def test_a_bias_is_added_to_the_scores_of_either_pooling(pooling: Any) -> None:
+    torch.manual_seed(0)
+    Q, K, V, bias = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 2), torch.randn(3, 5)
+    plain = pooling(Q, K, V, need_weights=True)[1]
+    output, weights = pooling(Q, K, V, bias=bias, need_weights=True)
+    torch.testing.assert_close(weights, (plain.log() + bias).softmax(-1))
+    torch.testing.assert_close(pooling(Q, K, V, bias=bias), output)
+    with pytest.raises(ValueError, match=r"bias must broadcast to \(2, 3, 5\), got \(5, 3\)"):
+        pooling(Q, K, V, bias=bias.T)
+    mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0, positions=d2l.ALiBi(2)), torch.randn(1, 3, 8)
+    mha.attention = pooling
+    assert mha(X, X, X).shape == (1, 3, 8)
+
+
+def test_dropped_weights_and_a_bias_go_together() -> None:
+    mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.5, positions=d2l.ALiBi(2)), torch.randn(1, 6, 8)
+    assert not torch.allclose(mha(X, X, X), mha(X, X, X))
+    assert torch.equal(mha.eval()(X, X, X), mha(X, X, X))
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_large_negative_bias_does_not_undo_the_mask(need_weights: bool) -> None:
+    Q, V, mask = torch.zeros(1, 1, 4), torch.eye(4)[None], torch.tensor([[True, True, False, False]])
+    got = d2l.DotProductAttention(0.0)(Q, V, V, mask=mask, bias=torch.full((1, 4), -2e4), need_weights=need_weights)
+    torch.testing.assert_close((got[0] if need_weights else got)[0, 0], torch.tensor([0.5, 0.5, 0, 0]))
+
+
+@pytest.mark.parametrize("pooling", [d2l.DotProductAttention(0.0), d2l.AdditiveAttention(4, 4, 5, 0.0)])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_minus_infinity_in_a_bias_is_a_mask(need_weights: bool, pooling: Any) -> None:
+    """Also a row of them, also together with a mask, also what overflows in float32: never NaN, not in a gradient."""
+    torch.manual_seed(0)
+    X = torch.randn(1, 4, 4, requires_grad=True)
+    bias = torch.zeros(4, 4, dtype=DOUBLE)
+    bias[0], bias[1, 1:], bias[2] = -math.inf, -math.inf, -1e300
+    bias.requires_grad_()
+    mask = torch.ones(4, 4, dtype=torch.bool)
+    mask[1, 0] = mask[3, 3] = False
+    got = pooling(X, X, X, mask=mask, bias=bias, need_weights=need_weights)
+    got = got[0] if need_weights else got
+    assert not got[0, :3].any()
+    torch.testing.assert_close(got[0, 3], pooling(X, X, X, mask=mask)[0, 3])
+    for grad in torch.autograd.grad(got.square().sum(), [X, bias]):
+        assert grad.isfinite().all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_bias_may_hold_anything_where_nobody_may_look(need_weights: bool) -> None:
+    X, bias = torch.randn(1, 3, 4, requires_grad=True), torch.zeros(3, 3)
+    bias[1], bias[0, 2] = math.nan, math.nan
+    bias.requires_grad_()
+    lens = torch.tensor([[2, 0, 3]])
+    got = d2l.DotProductAttention(0.0)(X, X, X, lens, bias=bias, need_weights=need_weights)
+    got = got[0] if need_weights else got
+    assert got.isfinite().all()
+    assert all(grad.isfinite().all() for grad in torch.autograd.grad(got.square().sum(), [X, bias]))
+
+
+def test_a_bias_in_additive_attention_has_a_gradient() -> None:
+    X, bias = torch.randn(1, 3, 4), torch.zeros(3, 3, requires_grad=True)
+    d2l.AdditiveAttention(4, 4, 5, 0.0)(X, X, X, bias=bias).square().sum().backward()
+    assert bias.grad is not None and bias.grad.abs().max() > 0
+
+
+def test_a_bias_on_another_device_is_refused() -> None:
+    X = torch.randn(1, 3, 4)
+    with pytest.raises(ValueError, match="on the device of the queries, cpu, got meta"):
+        d2l.DotProductAttention(0.0)(X, X, X, bias=torch.zeros(3, 3, device="meta"))
+
+
+X = torch.zeros(2, 3, 4)
+
+
+LENS = torch.tensor([1, 2])
+
+
+MASK = torch.ones(3, 4, dtype=torch.bool)
+
+
+def pool(*shapes: tuple[int, ...], **more: Tensor) -> object:
+    return d2l.DotProductAttention(0.0)(*(torch.zeros(shape) for shape in shapes), **more)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: d2l.masked_softmax(X[0]), r"X must hold floating-point scores of shape .* \(3, 4\)"),
+        (lambda: d2l.masked_softmax(X.long()), r"X must hold floating-point scores .* torch.int64"),
+        (
+            lambda: d2l.masked_softmax(X, torch.tensor([1.0, 2])),
+            r"valid_lens must be a tensor of integers, got .*float",
+        ),
+        (lambda: d2l.masked_softmax(X, [1, 2]), r"valid_lens must be a tensor of integers, got list"),
+        (lambda: d2l.masked_softmax(X, torch.tensor([1, 5])), r"valid_lens must lie in 0..4 .* from 1 to 5"),
+        (lambda: d2l.masked_softmax(X, torch.tensor([-1, 2])), r"valid_lens must lie in 0..4 .* from -1 to 2"),
+        (lambda: d2l.masked_softmax(X, torch.tensor(2)), r"valid_lens must have shape \(batch,\) or .* got \(\)"),
+        (lambda: d2l.masked_softmax(X, torch.tensor([1, 2, 3])), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
+        (lambda: d2l.masked_softmax(X, torch.ones(2, 2).long()), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
+        (lambda: d2l.masked_softmax(X, mask=MASK.float()), r"mask must be a boolean tensor, got torch.float32"),
+        (lambda: d2l.masked_softmax(X, mask=[True]), r"mask must be a boolean tensor, got list"),
+        (lambda: d2l.masked_softmax(X, mask=MASK.T), r"mask must broadcast to \(2, 3, 4\), got \(4, 3\)"),
+        (lambda: d2l.masked_softmax(X, mask=MASK[None, None]), r"mask must broadcast to \(2, 3, 4\), got"),
+        (lambda: d2l.causal_mask(-1), r"num_queries=-1"),
+        (lambda: d2l.causal_mask(3, 2), r"num_queries=3, num_keys=2"),
+        (lambda: d2l.to_mha_mask(MASK.long(), 2), r"mask must be a boolean tensor"),
+        (lambda: d2l.to_mha_mask(MASK.expand(2, 3, 3, 4), 2), r"num_heads=2, got \(2, 3, 3, 4\)"),
+        (lambda: d2l.to_mha_mask(MASK[0], 2), r"mask must have shape .* got \(4,\)"),
+        (lambda: d2l.from_mha_mask(MASK.float(), 2), r"must hold only 0 and -inf"),
+        (lambda: d2l.from_mha_mask(MASK.long(), 2), r"attn_mask must be a boolean tensor"),
+        (lambda: d2l.from_mha_mask(MASK.expand(3, 3, 4), 2), r"num_heads=2, got \(3, 3, 4\)"),
+        (lambda: pool((2, 3), (2, 3, 4), (2, 3, 4)), r"queries must have shape \(batch, steps, size\), got \(2, 3\)"),
+        (lambda: pool((2, 3, 4), (1, 3, 4), (1, 3, 4)), r"must have the same batch size"),
+        (lambda: pool((2, 3, 4), (2, 5, 4), (2, 3, 4)), r"one value for each key"),
+        (
+            lambda: pool((2, 3, 4), (2, 5, 3), (2, 5, 4)),
+            r"queries and keys must have the same size, .* \(2, 3, 4\)",
+        ),
+        (lambda: pool((2, 3, 4), (2, 4, 4), (2, 4, 4), valid_lens=LENS + 3), r"valid_lens must lie in 0..4"),
+        (lambda: d2l.DotProductAttention(0.0)(X, X.double(), X), r"must share one floating-point dtype"),
+        (lambda: d2l.DotProductAttention(0.0)(X.long(), X.long(), X.long()), r"must share one floating-point dtype"),
+        (lambda: d2l.AdditiveAttention(4, 5, 2, 0.0)(X, X, X), r"queries must have size 5 .* got \(2, 3, 4\)"),
+        (lambda: d2l.AdditiveAttention(5, 4, 2, 0.0)(X, X, X), r"keys must have size 5 .* got \(2, 3, 4\)"),
+        (lambda: d2l.DotProductAttention(1.5), r"dropout .*1.5"),
+        (lambda: d2l.DotProductAttention(0.0)([1.0], X, X), r"queries must be a tensor, got list"),
+        (lambda: d2l.masked_softmax([1.0]), r"X must hold floating-point scores .* got list"),
+        (lambda: pool((2, 3, 0), (2, 5, 0), (2, 5, 4)), r"the same size, at least 1"),
+        (lambda: d2l.AdditiveAttention(4, 4, 2, 0.0)(*(X.double(),) * 3), r"dtype.* torch.float32, got torch.float64"),
+        (lambda: d2l.to_mha_mask(MASK, 0), r"num_heads must be an integer of at least 1, got 0"),
+        (lambda: d2l.from_mha_mask([True], 2), r"attn_mask must be a boolean tensor, got list"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

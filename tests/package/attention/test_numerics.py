@@ -1,0 +1,60 @@
+"""Half precision, autocast and the fused kernels: both paths agree."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+
+import d2lmini as d2l
+
+
+@pytest.mark.parametrize("pooling", [d2l.DotProductAttention(0.0), d2l.AdditiveAttention(4, 4, 5, 0.0)])
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_bias_has_the_precision_of_float32(dtype: torch.dtype, need_weights: bool, pooling: Any) -> None:
+    Q, V = torch.zeros(1, 1, 4, dtype=dtype), torch.eye(4, dtype=dtype)[None]
+    pooling = copy.deepcopy(pooling).to(dtype)
+    if isinstance(pooling, d2l.AdditiveAttention):
+        torch.nn.init.zeros_(pooling.w_v.weight)
+    for bias in (torch.tensor([[2000.0, 2000.5, 2001.0, 1999.5]]), torch.tensor([[-1e5, -1e5, -1e5 - 1, -1e5]])):
+        got = pooling(Q, V, V, bias=bias, need_weights=need_weights)
+        got = got[0] if need_weights else got
+        assert got.dtype == dtype
+        torch.testing.assert_close(got[0].float(), bias.softmax(-1), atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_bias_under_autocast_is_not_cast(need_weights: bool) -> None:
+    Q, V = torch.zeros(1, 1, 4), torch.eye(4)[None]
+    bias = torch.full((1, 4), -1e5)
+    with torch.autocast("cpu", dtype=torch.float16):
+        got = d2l.DotProductAttention(0.0)(Q, V, V, bias=bias, need_weights=need_weights)
+    torch.testing.assert_close((got[0] if need_weights else got).float(), torch.full((1, 1, 4), 0.25))
+
+
+def test_float16_scores_beyond_65504_do_not_overflow() -> None:
+    queries = torch.full((1, 1, 64), 200.0, dtype=torch.float16)
+    keys = torch.stack([torch.full((64,), 200.0), torch.full((64,), 100.0)])[None].half()
+    values = torch.tensor([[[1.0], [2.0]]]).half()
+    for need_weights in (False, True):
+        result = d2l.DotProductAttention(0.0)(queries, keys, values, need_weights=need_weights)
+        assert (result[0] if need_weights else result).item() == 1.0
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_both_paths_agree_under_autocast(dtype: torch.dtype) -> None:
+    queries, keys = (
+        torch.full((1, 1, 64), 200.0),
+        torch.stack([torch.full((64,), 200.0), torch.full((64,), 100.0)])[None],
+    )
+    values = torch.tensor([[[1.0], [2.0]]])
+    attention = d2l.DotProductAttention(0.0)
+    with torch.autocast("cpu", dtype=dtype):
+        output, weights = attention(queries, keys, values, need_weights=True)
+        fused = attention(queries, keys, values)
+    assert (
+        weights.tolist() == [[[1, 0]]] and output.item() == fused.item() == 1 and output.dtype == fused.dtype == dtype
+    )

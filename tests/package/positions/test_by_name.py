@@ -1,0 +1,211 @@
+"""All schemes by their names: what each of them promises, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import d2lmini as d2l
+from tests.package.positions.shared import NAMES, drawn, scheme
+
+
+@pytest.mark.parametrize(
+    ("name", "added", "inside"),
+    [
+        ("none", nn.Identity, type(None)),
+        ("sinusoidal", d2l.PositionalEncoding, type(None)),
+        ("learned", d2l.LearnedPositionalEncoding, type(None)),
+        ("rotary", nn.Identity, d2l.RotaryEmbedding),
+        ("alibi", nn.Identity, d2l.ALiBi),
+        ("relative", nn.Identity, d2l.RelativePositionBias),
+        ("relative-keys", nn.Identity, d2l.RelativePositionKeys),
+        ("t5", nn.Identity, d2l.T5PositionBias),
+    ],
+)
+def test_schemes_by_name(name: str, added: type, inside: type) -> None:
+    on_tokens, in_attention = d2l.make_positions(name, 12, 3, max_len=7)
+    assert type(on_tokens) is added and type(in_attention) is inside
+    mha, X = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=in_attention), torch.randn(2, 7, 12)
+    Y = on_tokens(X)
+    assert mha(Y, Y, Y, mask=d2l.causal_mask(7)).shape == (2, 7, 12)
+    if hasattr(on_tokens, "P"):
+        assert on_tokens.P.shape == (1, 7, 12) and on_tokens.dropout.p == 0
+
+
+def test_t5_by_name_knows_the_direction() -> None:
+    later = torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4)
+    for bidirectional in (True, False):
+        scheme = d2l.make_positions("t5", 8, 2, bidirectional=bidirectional)[1]
+        scheme.table.data[:] = torch.arange(32.0)  # type: ignore[union-attr, index, operator]
+        bias = scheme(*later)[2]  # type: ignore[misc]
+        assert bias[0, 0].tolist() == ([0, 17, 18] if bidirectional else [0, 0, 0])
+
+
+@pytest.mark.parametrize("typo", ["Rotary", "rope", "", None])
+def test_a_typo_lists_what_there_is(typo: Any) -> None:
+    names = "'none', 'sinusoidal', 'learned', 'rotary', 'alibi', 'relative', 'relative-keys', 't5'"
+    with pytest.raises(ValueError, match=f"positions must be one of {names}, got {typo!r}"):
+        d2l.make_positions(typo, 8, 2)
+
+
+def test_sizes_of_schemes_are_checked() -> None:
+    for sizes, message in (((8, 3), "num_hiddens=8.*num_heads=3"), ((0, 2), "num_hiddens"), ((8, 0), "num_heads")):
+        with pytest.raises(ValueError, match=message):
+            d2l.make_positions("none", *sizes)
+    with pytest.raises(ValueError, match="even size of a head, got num_hiddens=6, num_heads=2"):
+        d2l.make_positions("rotary", 6, 2)
+    with pytest.raises(ValueError, match="max_len must be an integer of at least 1, got -3"):
+        d2l.make_positions("rotary", 8, 2, max_len=-3)
+    with pytest.raises(ValueError, match="bidirectional must be True or False, got 'no'"):
+        d2l.make_positions("t5", 8, 2, bidirectional="no")  # type: ignore[arg-type]
+
+
+def test_what_is_made_by_default() -> None:
+    assert (
+        d2l.make_positions("learned", 4, 1)[0].P.shape == d2l.LearnedPositionalEncoding(4, 0.0).P.shape == (1, 1000, 4)
+    )
+    torch.manual_seed(0)
+    P = d2l.LearnedPositionalEncoding(50, 0.0).P
+    assert abs(P.mean()) < 0.02 and abs(P.std() - 1) < 0.02 and P.min() < -3
+    assert d2l.make_positions("t5", 8, 2)[1].bidirectional  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: d2l.apply_rotary(torch.zeros(2, 5)), "must be even and at least 2, got 5"),
+        (lambda: d2l.apply_rotary(torch.zeros(2, 0)), "must be even and at least 2, got 0"),
+        (lambda: d2l.apply_rotary(torch.zeros(4)), r"X must hold floating-point .*\(4,\)"),
+        (lambda: d2l.apply_rotary(torch.zeros(2, 4, dtype=torch.long)), "X must hold floating-point .*int64"),
+        (lambda: d2l.apply_rotary([1.0]), "got list"),  # type: ignore[arg-type]
+        (lambda: d2l.apply_rotary(torch.zeros(2, 4), -1), "offset must be an integer of at least 0 .*, got -1"),
+        (lambda: d2l.apply_rotary(torch.zeros(2, 4), base=0), "base must be a number of at least 1, got 0"),
+        (lambda: d2l.RotaryEmbedding(math.inf), "base must be a number of at least 1, got inf"),
+        (lambda: d2l.RotaryEmbedding(math.nan), "base must be a number of at least 1, got nan"),
+        (lambda: d2l.RotaryEmbedding(0.5), "base must be a number of at least 1, got 0.5"),
+        (lambda: d2l.RotaryEmbedding("x"), "base must be a number of at least 1, got 'x'"),  # type: ignore[arg-type]
+        (lambda: d2l.apply_rotary(torch.zeros(2, 4), 2**53), "offset must be an integer of at least 0 .*and at most"),
+        (lambda: d2l.RotaryEmbedding(pairing="half"), "pairing must be one of 'adjacent', 'halves', got 'half'"),
+        (lambda: d2l.alibi_slopes(0), "num_heads must be an integer of at least 1"),
+        (lambda: d2l.RelativePositionBias(2, 0), "max_distance must be an integer of at least 1"),
+        (lambda: d2l.RelativePositionBias(0), "num_heads must be an integer of at least 1"),
+        (lambda: d2l.RelativePositionKeys(0), "head_size must be an integer of at least 1"),
+        (lambda: d2l.RelativePositionKeys(4, -1), "max_distance must be an integer of at least 1"),
+        (lambda: d2l.T5PositionBias(0), "num_heads must be an integer of at least 1"),
+        (lambda: d2l.T5PositionBias(2, 30), "divisible by 4 .*num_buckets=30, max_distance=128"),
+        (lambda: d2l.T5PositionBias(2, 31, bidirectional=False), "divisible by 2 .*num_buckets=31"),
+        (lambda: d2l.T5PositionBias(2, 32, 8), "max_distance be more than num_buckets / 4.*max_distance=8"),
+        (lambda: d2l.t5_buckets(torch.tensor([0.5])), "offsets must be a tensor of integers, got torch.float32"),
+        (lambda: d2l.t5_buckets(3), "offsets must be a tensor of integers, got int"),  # type: ignore[arg-type]
+        (lambda: d2l.relative_offsets(5, 4), "num_queries=5, num_keys=4"),
+        (lambda: d2l.relative_offsets(2.5, 3), "must be integers, got 2.5 and 3"),  # type: ignore[arg-type]
+        (lambda: d2l.relative_offsets(True), "must be integers, got True"),
+        (lambda: d2l.t5_buckets(torch.tensor([True])), "a tensor of integers, got torch.bool"),
+        (lambda: d2l.t5_buckets(torch.tensor([1j])), "a tensor of integers, got torch.complex64"),
+        (lambda: d2l.t5_buckets(torch.tensor(1), num_buckets=0), "num_buckets must be an integer of at least 1"),
+        (lambda: d2l.t5_buckets(torch.tensor(1), max_distance=9.5), "max_distance must be an integer"),  # type: ignore[arg-type]
+        (lambda: d2l.RotaryEmbedding()([1], [2]), "must be tensors, got list and list"),
+        (lambda: d2l.RotaryEmbedding()(drawn(1, 1, 2, 4), drawn(1, 1, 2, 6)), "share an even size, got 4 and 6"),
+        (lambda: d2l.RotaryEmbedding()(drawn(1, 1, 2, 3), drawn(1, 1, 2, 3)), "share an even size, got 3 and 3"),
+        (lambda: d2l.ALiBi(2)(drawn(1, 2, 3, 4), drawn(5, 2, 3, 4)), "the same batch and heads"),
+        (lambda: d2l.ALiBi(0), "num_heads must be an integer of at least 1"),
+        (lambda: d2l.relative_offsets(-1, 4), "num_queries=-1, num_keys=4"),
+    ],
+)
+def test_what_is_not_allowed_is_named(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_layer_does_not_know_where_the_sequence_began(name: str) -> None:
+    """Shifted by tokens that nobody sees, the same tokens get the same outputs."""
+    torch.manual_seed(0)
+    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=scheme(name)).double()
+    X, causal = drawn(1, 6, 12), d2l.causal_mask(9)
+    shifted = torch.cat([drawn(1, 3, 12), X], dim=1)
+    hidden = causal & (torch.arange(9) >= 3)
+    torch.testing.assert_close(mha(shifted, shifted, shifted, mask=hidden)[:, 3:], mha(X, X, X, mask=causal[:6, :6]))
+    shuffled = X[:, [1, 0, 2, 3, 4, 5]]
+    assert not torch.allclose(mha(X, X, X)[:, 5], mha(shuffled, shuffled, shuffled)[:, 5])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_newest_queries_alone_are_the_end_of_the_whole(name: str) -> None:
+    torch.manual_seed(0)
+    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=scheme(name)).double()
+    X = drawn(2, 6, 12)
+    whole = mha(X, X, X, mask=d2l.causal_mask(6))
+    for newest in (1, 2):
+        part = mha(X[:, -newest:], X, X, mask=d2l.causal_mask(newest, 6))
+        torch.testing.assert_close(part, whole[:, -newest:])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_schemes_keep_the_dtype(name: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    exact = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=scheme(name)).double()
+    mha, X = copy.deepcopy(exact).to(dtype), torch.randn(2, 5, 12).to(dtype)
+    expected = exact(X.double(), X.double(), X.double())
+    for got in (mha(X, X, X), mha(X, X, X, need_weights=True)[0]):
+        assert got.dtype == dtype
+        tolerance = {torch.float16: 0.01, torch.bfloat16: 0.08, torch.float32: 1e-5}[dtype]
+        torch.testing.assert_close(got.double(), expected, atol=tolerance, rtol=tolerance)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_schemes_under_autocast(name: str, need_weights: bool) -> None:
+    torch.manual_seed(0)
+    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=scheme(name).float())
+    X = torch.randn(2, 5, 12)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        got = mha(X, X, X, mask=d2l.causal_mask(5), need_weights=need_weights)
+    got = got[0] if need_weights else got
+    torch.testing.assert_close(got.float(), mha(X, X, X, mask=d2l.causal_mask(5)), atol=0.05, rtol=0.05)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemes_stay_on_the_device_of_their_inputs(name: str) -> None:
+    layer = d2l.make_positions(name, 8, 2)[1].to("meta")  # type: ignore[union-attr]
+    queries, keys, bias = layer(torch.zeros(1, 2, 3, 4, device="meta"), torch.zeros(1, 2, 5, 4, device="meta"))
+    assert queries.device.type == keys.device.type == "meta"
+    assert bias is None or (bias.device.type == "meta" and tuple(bias.shape[-3:]) == (2, 3, 5))
+
+
+def test_schemes_at_their_beginning() -> None:
+    assert d2l.T5PositionBias(2).table.shape == (2, 32) and not d2l.T5PositionBias(2).table.any()
+    assert d2l.RelativePositionBias(2).table.shape == (2, 17) and d2l.RelativePositionKeys(4).vectors.shape == (17, 4)
+    assert d2l.RelativePositionKeys(4).vectors.any()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "shown"),
+    [
+        (d2l.RotaryEmbedding(500), "RotaryEmbedding(base=500, pairing='adjacent')"),
+        (d2l.ALiBi(3), "ALiBi(num_heads=3)"),
+        (d2l.RelativePositionBias(3), "RelativePositionBias(num_heads=3, max_distance=8)"),
+        (d2l.RelativePositionKeys(3), "RelativePositionKeys(head_size=3, max_distance=8)"),
+        (
+            d2l.T5PositionBias(3),
+            "T5PositionBias(num_heads=3, num_buckets=32, max_distance=128, bidirectional=True)",
+        ),
+    ],
+)
+def test_schemes_show_their_settings(scheme: Any, shown: str) -> None:
+    assert repr(scheme) == shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemes_can_be_compiled_whole(name: str) -> None:
+    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=scheme(name)).double()
+    X = drawn(1, 4, 12)
+    whole = torch.compile(mha, fullgraph=True, backend="eager")
+    torch.testing.assert_close(whole(X, X, X, mask=d2l.causal_mask(4)), mha(X, X, X, mask=d2l.causal_mask(4)))
