@@ -10,62 +10,50 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_number,
-    numbers,
-    one_number,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, read_number
+from d2lmini.exercises.prediction import Number, prediction
 
-
-@checker("predict-mixture")
-def check_predict_mixture(answer: Any) -> str:
-    """Scores 0, ln 2, 2 ln 2; values 0, 7, 14: the output for beta = 1, 2 and 0."""
-    plain, doubled, zero = numbers(answer, 3)
-    best = "that is the value of the best key alone. Which weight does a score of 0 get? e⁰ is 1, not 0"
-    expect_number(
+# Scores 0, ln 2, 2 ln 2; values 0, 7, 14: the output for beta = 1, 2 and 0.
+prediction(
+    "predict-mixture",
+    Number(
         "the output for β = 1",
-        plain,
         10.0,
-        mistakes={
-            14.0: best,
-            7.0: "that is the plain mean: it needs equal scores",
-            35 / 3: "scores are not yet weights: take e to each of them first",
-            70.0: "these weights add up to 7: what must a query's weights add up to?",
-        },
         hint="take e to each score, divide by the sum, then mix the values",
-    )
-    expect_number(
+        mistakes={
+            "that is the value of the best key alone. Which weight does a score of 0 get? e⁰ is 1, not 0": 14.0,
+            "that is the plain mean: it needs equal scores": 7.0,
+            "scores are not yet weights: take e to each of them first": 35 / 3,
+            "these weights add up to 7: what must a query's weights add up to?": 70.0,
+        },
+    ),
+    Number(
         "the output for β = 2",
-        doubled,
         12.0,
-        mistakes={
-            14.0: "the best key alone answers only in the limit: what is the ratio of two weights at β = 2?",
-            10.0: "β multiplies the scores: what is e to the power of 2·ln 2?",
-            20.0: "β multiplies the scores, not the output",
-            7 * (math.sqrt(2) + 4) / (3 + math.sqrt(2)): "a larger β is harder, not softer: try β = 0",
-        },
         hint="multiply the scores by 2 and go through the softmax again",
-    )
-    expect_number(
-        "the output for β = 0",
-        zero,
-        7.0,
         mistakes={
-            0.0: "all scores become 0, and e⁰ is 1: the weights are not 0",
-            14.0: "a larger β is harder, not softer: with β = 0 all scores are equal",
+            "the best key alone answers only in the limit: what is the ratio of two weights at β = 2?": 14.0,
+            "β multiplies the scores: what is e to the power of 2·ln 2?": 10.0,
+            "β multiplies the scores, not the output": 20.0,
+            "a larger β is harder, not softer: try β = 0": 7 * (math.sqrt(2) + 4) / (3 + math.sqrt(2)),
         },
+    ),
+    Number(
+        "the output for β = 0",
+        7.0,
         hint="with β = 0 all scores are equal: what are the weights?",
-    )
-    return "all three mixtures are right"
+        mistakes={
+            "all scores become 0, and e⁰ is 1: the weights are not 0": 0.0,
+            "a larger β is harder, not softer: with β = 0 all scores are equal": 14.0,
+        },
+    ),
+    right="all three mixtures are right",
+)
 
 
 @checker("masked-pooling")
 def check_masked_pooling(pool: Any) -> str:
-    """``pool(queries, keys, values, mask)``: scaled dot-product pooling with a boolean mask."""
+    """`pool(queries, keys, values, mask)`: scaled dot-product pooling with a boolean mask."""
     expect_function(pool)
     queries = torch.tensor([[2.0, 0, 0, 0], [0, 2, 2, 0]])
     keys = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]])
@@ -156,7 +144,7 @@ def _masking_mistakes(queries: Tensor, keys: Tensor, values: Tensor, mask: Tenso
 
 @checker("debug-masked-softmax")
 def check_debug_masked_softmax(function: Any) -> str:
-    """``masked_softmax(X, valid_lens)`` freed of its faults; each shows on an input of its own."""
+    """`masked_softmax(X, valid_lens)` freed of its faults; each shows on an input of its own."""
     expect_function(function)
     X = torch.tensor([[[0.0, 1, 2], [1, 0, 0]], [[2, 0, 1], [0, 2, 2]]])
     lens = torch.tensor([2, 3])
@@ -240,10 +228,10 @@ def _with_row(X: Tensor, number: float) -> Tensor:
 
 @checker("measure-saturation")
 def check_measure_saturation(measure: Any) -> str:
-    """``measure(d, scale)``: median over queries of the largest of 64 weights, for standard normal vectors."""
+    """`measure(d, scale)`: median over queries of the largest of 64 weights, for standard normal vectors."""
     expect_function(measure)
     probes = ((64, 1.0), (64, 0.25), (256, 0.125))
-    got = [one_number(measure(d, scale)) for d, scale in probes]
+    got = [read_number(measure(d, scale)) for d, scale in probes]
     measured = [_saturation_mistakes(d, scale) for d, scale in probes]
 
     def distance(hint: str) -> float:

@@ -14,70 +14,64 @@ from d2lmini.exercises.core import (
     expect_close,
     expect_function,
     expect_measured,
-    expect_number,
     expect_unchanged,
-    numbers,
+)
+from d2lmini.exercises.prediction import Number, prediction
+
+# Tokens of a photograph, numbers of a token, growth of mixing and of the projections.
+prediction(
+    "predict-patches",
+    Number(
+        "(a)",
+        196,
+        hint="how many patches lie side by side, and how many such rows are there?",
+        mistakes={
+            "these are the patches of one row of the grid: how many such rows are there?": 14,
+            "these are the pixels: a token is a whole patch": 50176,
+            "the three colours of a patch are in one token": 588,
+            "(9.1): divide by the side of a patch twice": 3136,
+            "there is no class token here": 197,
+        },
+    ),
+    Number(
+        "(b)",
+        768,
+        hint="how many pixels has a patch, and how many numbers has a pixel?",
+        mistakes={
+            "each pixel has three colours": 256,
+            "a patch is a square: 16 pixels are one row of it": 48,
+            "a patch is a square, and each pixel has three colours": 16,
+            "that is how many patches there are: how many numbers are in one?": 196,
+        },
+    ),
+    Number(
+        "(c)",
+        256,
+        hint="put s = 16 and s = 4 into (9.2)",
+        mistakes={
+            "that is how the number of tokens grows: mixing goes with its square": 16,
+            "a quarter of the side: how many small patches fit into a large one?": 4,
+            "put both sides into (9.2)": 64,
+            "smaller patches are more of them": 1 / 256,
+        },
+    ),
+    Number(
+        "(d)",
+        16,
+        hint="each token is projected by itself: what grows is their number",
+        mistakes={
+            "each token is projected by itself: no pairs": 256,
+            "a quarter of the side: how many small patches fit into a large one?": 4,
+            "each token is projected, and there are more of them": 1,
+            "four projections before, four projections after: which factor is between the two?": 64,
+        },
+    ),
+    right="196, 768, 256 and 16: all four are right",
 )
 
 
-@checker("predict-patches")
-def check_predict_patches(answer: Any) -> str:
-    """Tokens of a photograph, numbers of a token, growth of mixing and of the projections."""
-    tokens, size, mixing, projections = numbers(answer, 4)
-    expect_number(
-        "(a)",
-        tokens,
-        196,
-        mistakes={
-            14: "these are the patches of one row of the grid: how many such rows are there?",
-            50176: "these are the pixels: a token is a whole patch",
-            588: "the three colours of a patch are in one token",
-            3136: "(9.1): divide by the side of a patch twice",
-            197: "there is no class token here",
-        },
-        hint="how many patches lie side by side, and how many such rows are there?",
-    )
-    expect_number(
-        "(b)",
-        size,
-        768,
-        mistakes={
-            256: "each pixel has three colours",
-            48: "a patch is a square: 16 pixels are one row of it",
-            16: "a patch is a square, and each pixel has three colours",
-            196: "that is how many patches there are: how many numbers are in one?",
-        },
-        hint="how many pixels has a patch, and how many numbers has a pixel?",
-    )
-    expect_number(
-        "(c)",
-        mixing,
-        256,
-        mistakes={
-            16: "that is how the number of tokens grows: mixing goes with its square",
-            4: "a quarter of the side: how many small patches fit into a large one?",
-            64: "put both sides into (9.2)",
-            1 / 256: "smaller patches are more of them",
-        },
-        hint="put s = 16 and s = 4 into (9.2)",
-    )
-    expect_number(
-        "(d)",
-        projections,
-        16,
-        mistakes={
-            256: "each token is projected by itself: no pairs",
-            4: "a quarter of the side: how many small patches fit into a large one?",
-            1: "each token is projected, and there are more of them",
-            64: "four projections before, four projections after: which factor is between the two?",
-        },
-        hint="each token is projected by itself: what grows is their number",
-    )
-    return "196, 768, 256 and 16: all four are right"
-
-
 def _cut(X: Tensor, size: int) -> Tensor:
-    """``(batch, channels, H, W)`` to ``(batch, n, channels * size * size)``."""
+    """`(batch, channels, H, W)` to `(batch, n, channels * size * size)`."""
     return F.unfold(X, kernel_size=size, stride=size).mT
 
 
@@ -87,13 +81,13 @@ def _paste(tokens: Tensor) -> Tensor:
 
 
 def _grid(X: Tensor, size: int) -> Tensor:
-    """Each side split in two: ``(batch, channels, rows, size, columns, size)``."""
+    """Each side split in two: `(batch, channels, rows, size, columns, size)`."""
     return X.unflatten(3, (-1, size)).unflatten(2, (-1, size))
 
 
 @checker("patchify")
 def check_patchify(patchify: Any) -> str:
-    """``patchify(X, size)``: square patches of pictures with several channels."""
+    """`patchify(X, size)`: square patches of pictures with several channels."""
     expect_function(patchify)
     for shape, size in (((2, 1, 4, 6), 2), ((2, 3, 4, 6), 2), ((1, 2, 6, 9), 3)):
         X = torch.randn(shape)
@@ -142,7 +136,7 @@ def check_patchify(patchify: Any) -> str:
 
 @checker("debug-patch-tokens")
 def check_debug_patch_tokens(tokens: Any) -> str:
-    """``tokens(X, W, P)``: patches of digits, projected, with positions."""
+    """`tokens(X, W, P)`: patches of digits, projected, with positions."""
     expect_function(tokens)
     X, W, P = (
         torch.rand(3, 8, 8) * torch.tensor([9.0, 11.0, 13.0])[:, None, None],
@@ -199,13 +193,13 @@ def check_debug_patch_tokens(tokens: Any) -> str:
 
 
 def _white(X: Tensor, hidden: Tensor, value: float = 0.0) -> Tensor:
-    """The pictures with the hidden patches, ``(batch, 16)``, painted."""
+    """The pictures with the hidden patches, `(batch, 16)`, painted."""
     return _paste(_cut(X[:, None], 2).masked_fill(hidden[:, :, None], value))
 
 
 @checker("measure-patch")
 def check_measure_patch(price: Any) -> str:
-    """``price(model, X, y, which)``: the accuracy that is lost when a patch of each picture is white."""
+    """`price(model, X, y, which)`: the accuracy that is lost when a patch of each picture is white."""
     expect_function(price)
     generator = torch.Generator().manual_seed(30)
     X = torch.rand(400, 8, 8, generator=generator)
@@ -267,7 +261,7 @@ def check_measure_patch(price: Any) -> str:
 
 @checker("grid-positions")
 def check_grid_positions(grid_positions: Any) -> str:
-    """``grid_positions(by_row, by_column)``: a table of positions from a vector a row and a vector a column."""
+    """`grid_positions(by_row, by_column)`: a table of positions from a vector a row and a vector a column."""
     expect_function(grid_positions)
     for rows, columns in ((4, 4), (2, 3)):
         by_row, by_column = torch.randn(rows, 5), torch.randn(columns, 5)
@@ -300,7 +294,7 @@ def check_grid_positions(grid_positions: Any) -> str:
 
 @checker("scrambled-positions")
 def check_scrambled_positions(scrambled_positions: Any) -> str:
-    """``scrambled_positions(P, order)``: the table for pictures whose pixel ``i`` is pixel ``order[i]``."""
+    """`scrambled_positions(P, order)`: the table for pictures whose pixel `i` is pixel `order[i]`."""
     expect_function(scrambled_positions)
     P, order = torch.randn(64, 64), torch.randperm(64)
     before = P.clone()

@@ -13,67 +13,53 @@ from torch.nn import functional as F
 from d2lmini.attention.heads import transpose_output, transpose_qkv
 from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_number,
-    hint_for,
-    numbers,
-    one_number,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, find_hint, read_number
+from d2lmini.exercises.prediction import Number, prediction
 
-
-@checker("predict-heads")
-def check_predict_heads(answer: Any) -> str:
-    """A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head."""
-    divisor, parameters, ratio = numbers(answer, 3)
-    expect_number(
+# A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
+prediction(
+    "predict-heads",
+    Number(
         "the divisor of the scores",
-        divisor,
         8.0,
-        mistakes={
-            math.sqrt(512): "how long is the dot product in one head?",
-            64.0: "that is the width of a head: what is the spread of a sum of that many products?",
-            math.sqrt(8): "that is the root of the number of heads: how wide is one of them?",
-            512.0: "that is the width of all heads together, and the root is missing",
-        },
         hint="a score is a sum of as many products as a head is wide",
-    )
-    whole = 4 * 512**2
-    expect_number(
+        mistakes={
+            "how long is the dot product in one head?": math.sqrt(512),
+            "that is the width of a head: what is the spread of a sum of that many products?": 64.0,
+            "that is the root of the number of heads: how wide is one of them?": math.sqrt(8),
+            "that is the width of all heads together, and the root is missing": 512.0,
+        },
+    ),
+    Number(
         "the number of parameters",
-        parameters,
-        whole,
-        mistakes={
-            whole * 3 / 4: "and after the concatenation?",
-            whole * 8: "how wide is one head? Its matrices are not 512 × 512",
-            whole * 3 / 4 * 8 + whole / 4: "how wide is one head? Its matrices are not 512 × 512",
-            whole / 8: "that is one head: there are eight",
-            whole * 3 / 4 / 8: "that is one head without W_o: there are eight",
-            whole + 4 * 512: "this layer has no biases",
-            whole / 4: "that is one of the projections",
-        },
+        4 * 512**2,
         hint="count the matrices, and the rows and columns of each",
-    )
-    expect_number(
-        "the ratio of FLOPs",
-        ratio,
-        1.0,
         mistakes={
-            8.0: "width per head?",
-            1 / 8: "one head is an eighth of it, but there are eight of them",
-            64.0: "the number of heads enters once, and the width of a head goes down with it",
+            "and after the concatenation?": 3 * 512**2,
+            "how wide is one head? Its matrices are not 512 × 512": (4 * 8 * 512**2, (3 * 8 + 1) * 512**2),
+            "that is one head: there are eight": 4 * 512**2 / 8,
+            "that is one head without W_o: there are eight": 3 * 512**2 / 8,
+            "this layer has no biases": 4 * 512**2 + 4 * 512,
+            "that is one of the projections": 512**2,
         },
+    ),
+    Number(
+        "the ratio of FLOPs",
+        1.0,
         hint="the sources of FLOPs are the projections and the pooling: what do eight narrow heads add up to?",
-    )
-    return "divisor, parameters and FLOPs are right"
+        mistakes={
+            "width per head?": 8.0,
+            "one head is an eighth of it, but there are eight of them": 1 / 8,
+            "the number of heads enters once, and the width of a head goes down with it": 64.0,
+        },
+    ),
+    right="divisor, parameters and FLOPs are right",
+)
 
 
 @checker("multi-head-attention")
 def check_multi_head_attention(attend: Any) -> str:
-    """``attend(X, W_q, W_k, W_v, W_o, num_heads)``: multi-head self-attention of a batch."""
+    """`attend(X, W_q, W_k, W_v, W_o, num_heads)`: multi-head self-attention of a batch."""
     expect_function(attend)
     generator = torch.Generator().manual_seed(0)
     for b, n, d, num_heads in ((2, 3, 6, 2), (2, 3, 4, 1), (3, 5, 12, 3)):
@@ -120,7 +106,7 @@ def _heads(
 ) -> Tensor:
     """The concatenated heads of projected queries, keys and values, right unless told otherwise.
 
-    ``lens`` has a length for each row of the split batch.
+    `lens` has a length for each row of the split batch.
     """
     queries, keys, values = (split(part, num_heads) for part in (Q, K, V))
     scores = queries @ keys.mT / (math.sqrt(queries.shape[2]) if divisor is None else divisor)
@@ -129,7 +115,7 @@ def _heads(
 
 
 def _multi_head(X: Tensor, Ws: list[Tensor], num_heads: int, **changes: Any) -> Tensor:
-    """Multi-head self-attention with W_q, W_k, W_v and W_o; ``changes`` as in :func:`_heads`."""
+    """Multi-head self-attention with W_q, W_k, W_v and W_o; `changes` as in :func:`_heads`."""
     Q, K, V = (X @ W.T for W in Ws[:3])
     return _heads(Q, K, V, num_heads, **changes) @ Ws[3].T
 
@@ -173,7 +159,7 @@ _PIECES = "which tokens own head 0's rows?"
 
 @checker("debug-multi-head")
 def check_debug_multi_head(function: Any) -> str:
-    """``heads(Q, K, V, valid_lens, num_heads)`` freed of its faults; each shows on an input of its own."""
+    """`heads(Q, K, V, valid_lens, num_heads)` freed of its faults; each shows on an input of its own."""
     expect_function(function)
     generator = torch.Generator().manual_seed(0)
     _expect_split(function)
@@ -234,7 +220,7 @@ def _expect_split(function: Any) -> None:
 
 @checker("measure-heads")
 def check_measure_heads(measure: Any) -> str:
-    """``measure(weights, values)``: the relative error of the best linear read-out of all words from all heads."""
+    """`measure(weights, values)`: the relative error of the best linear read-out of all words from all heads."""
     expect_function(measure)
     signs = torch.cartesian_prod(*[torch.tensor([1.0, -1])] * 3)
     uneven = signs * torch.tensor([1.0, 2, 3])
@@ -251,13 +237,13 @@ def check_measure_heads(measure: Any) -> str:
         claim, given = "it is the relative squared error of the best linear read-out", f"{name}, weights {weights}"
         equal = "two equal mixtures: no inverse exists, and lstsq must not use the driver 'gels'"
         try:
-            got = one_number(measure(heads.clone(), values.clone()))
+            got = read_number(measure(heads.clone(), values.clone()))
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
             raise WrongAnswer(claim, equal, given=given, got="a singular matrix") from error
         expected = _error_of_heads(heads, values)
         if not abs(got - expected) <= 1e-3:
             otherwise = equal if math.isnan(got) else "print the mixtures: (cases, heads)"
-            hint = hint_for(got, _heads_mistakes(heads, values), otherwise, 1e-3)
+            hint = find_hint(got, _heads_mistakes(heads, values), otherwise, 1e-3)
             raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
     return "right for one head, two heads, and two that are the same"
 
@@ -297,7 +283,7 @@ def _heads_mistakes(weights: Tensor, values: Tensor) -> dict[str, float]:
 
 @checker("weights-per-head")
 def check_weights_per_head(weights_of: Any) -> str:
-    """``weights_of(mha, X, valid_lens)``: the weights of each head of an ``nn.MultiheadAttention``."""
+    """`weights_of(mha, X, valid_lens)`: the weights of each head of an `nn.MultiheadAttention`."""
     expect_function(weights_of)
     torch.manual_seed(0)
     mha = nn.MultiheadAttention(6, 3, batch_first=True).eval()

@@ -10,69 +10,55 @@ from torch import Tensor, nn
 
 from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.pooling import DotProductAttention
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_number,
-    expect_unchanged,
-    numbers,
-    one_number,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged, read_number
+from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.positions.added import PositionalEncoding
 from d2lmini.positions.rotary import position_angles
 
-
-@checker("predict-positions")
-def check_predict_positions(answer: Any) -> str:
-    """Longest wavelength over 2π for d = 4, squared length of p_7 for d = 64, squared length of two steps for d = 2."""
-    longest, length, distance = numbers(answer, 3)
-    if abs(longest - 628.3) < 0.5:
-        raise WrongAnswer("(a) is another number", "divide by 2π", got=longest)
-    expect_number(
+# Longest wavelength over 2π for d = 4, squared length of p_7 for d = 64, squared length of two steps for d = 2.
+prediction(
+    "predict-positions",
+    Number(
         "(a)",
-        longest,
         100,
-        mistakes={
-            10000: "what is the largest 2j? There are two pairs, j = 0 and j = 1",
-            1000: "2j is even: j = 0 and j = 1",
-            10: "the exponent is 2j/d, not j/d",
-            1: "that is the shortest wave: pair 0",
-            0.01: "that is the frequency, and the wavelength is 2π over it",
-        },
         hint="the wavelength of pair j is 2π · 10000^(2j/d): what is the largest 2j?",
+        mistakes={
+            "divide by 2π": (628, 628.3, 628.32),
+            "what is the largest 2j? There are two pairs, j = 0 and j = 1": 10000,
+            "2j is even: j = 0 and j = 1": 1000,
+            "the exponent is 2j/d, not j/d": 10,
+            "that is the shortest wave: pair 0": 1,
+            "that is the frequency, and the wavelength is 2π over it": 0.01,
+        },
         tolerance=0.005,
-    )
-    expect_number(
+    ),
+    Number(
         "(b)",
-        length,
         32,
-        mistakes={
-            64: "sin² + cos² = 1 for each pair: how many pairs are there?",
-            1: "sin² + cos² = 1 for each pair, and there is more than one pair",
-            5.66: "the squared length was asked for",
-            8: "d/2, not √d",
-        },
         hint="put δ = 0 into (5.3)",
-    )
-    expect_number(
-        "(c)",
-        distance,
-        2 - 2 * math.cos(2),
         mistakes={
-            math.sqrt(2 - 2 * math.cos(2)): "the squared distance was asked for",
-            1 - math.cos(2): "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts",
-            2 - math.cos(2): "|a - b|² = |a|² + |b|² - 2 aᵀb: where is the 2?",
-            2 - 2 * math.cos(1): "from 100 to 102 there are two steps",
-            math.cos(2): "that is the dot product",
-            4: "distances are not counted in steps: p_100 and p_102 are points on a circle of radius 1",
-            2: "the dot product of the two is not 0",
+            "sin² + cos² = 1 for each pair: how many pairs are there?": 64,
+            "sin² + cos² = 1 for each pair, and there is more than one pair": 1,
+            "the squared length was asked for": 5.66,
+            "d/2, not √d": 8,
         },
+    ),
+    Number(
+        "(c)",
+        2 - 2 * math.cos(2),
         hint="|a - b|² = |a|² + |b|² - 2 aᵀb, and (5.3) knows all three: for d = 2 there is one pair",
-        tolerance=0.01,
-    )
-    return "100, 32 and 2.83: all three are right"
+        mistakes={
+            "the squared distance was asked for": math.sqrt(2 - 2 * math.cos(2)),
+            "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts": 1 - math.cos(2),
+            "|a - b|² = |a|² + |b|² - 2 aᵀb: where is the 2?": 2 - math.cos(2),
+            "from 100 to 102 there are two steps": 2 - 2 * math.cos(1),
+            "that is the dot product": math.cos(2),
+            "distances are not counted in steps: p_100 and p_102 are points on a circle of radius 1": 4,
+            "the dot product of the two is not 0": 2,
+        },
+    ),
+    right="100, 32 and 2.83: all three are right",
+)
 
 
 def _table(start: int, num_steps: int, d: int) -> Tensor:
@@ -82,7 +68,7 @@ def _table(start: int, num_steps: int, d: int) -> Tensor:
 
 @checker("odd-width")
 def check_odd_width(rows: Any) -> str:
-    """``rows(start, num_steps, d)``: rows of the sinusoidal encoding for any d."""
+    """`rows(start, num_steps, d)`: rows of the sinusoidal encoding for any d."""
     expect_function(rows)
     for start, num_steps, d in ((0, 3, 4), (0, 3, 5), (7, 2, 6), (2, 3, 3), (4, 2, 1), (300_001, 2, 6)):
         given = f"start = {start}, num_steps = {num_steps}, d = {d}"
@@ -142,7 +128,7 @@ def _table_of_angles(angles: Tensor, d: int) -> Tensor:
 
 @checker("step-matrix")
 def check_step_matrix(make: Any) -> str:
-    """``make(delta, d)``: the matrix M with M p_i = p_(i + delta)."""
+    """`make(delta, d)`: the matrix M with M p_i = p_(i + delta)."""
     expect_function(make)
     for delta, d in ((1, 4), (1, 6), (-2, 4), (7, 10)):
         M = make(delta, d)
@@ -197,7 +183,7 @@ def _turned(p: Tensor, angle: float) -> Tensor:
 
 @checker("debug-decoding")
 def check_debug_decoding(decode: Any) -> str:
-    """``decode(layer, encoding, X)``: a causal layer, one token at a time."""
+    """`decode(layer, encoding, X)`: a causal layer, one token at a time."""
     expect_function(decode)
     rng = torch.Generator().manual_seed(3)
     pooling, encoding = DotProductAttention(0.0).double(), PositionalEncoding(4, 0.0, 12).double()
@@ -246,7 +232,7 @@ def check_debug_decoding(decode: Any) -> str:
 
 @checker("measure-rise")
 def check_measure_rise(measure: Any) -> str:
-    """``measure(P)``: the first distance at which the product with row 0 rises, or None."""
+    """`measure(P)`: the first distance at which the product with row 0 rises, or None."""
     expect_function(measure)
     falling = torch.tensor([[2.0, 0], [1, 1], [0.5, 7], [0.5, 0], [-3, 1]])
     rising = torch.tensor([[1.0, 0], [2, 1], [0, 1], [3, 3]])
@@ -267,7 +253,7 @@ def check_measure_rise(measure: Any) -> str:
                 raise
             hint = "it never rises: return None then"
             raise WrongAnswer("it finds no rise", hint, given=given, got=type(error).__name__) from error
-        found.append(got if got is None else one_number(got))
+        found.append(got if got is None else read_number(got))
     shifts = {got - expected for got, (_, _, expected) in zip(found, probes, strict=True) if got and expected}
     for got, (given, _, expected) in zip(found, probes, strict=True):
         if got == expected:
@@ -289,7 +275,7 @@ def check_measure_rise(measure: Any) -> str:
 
 @checker("learnable-positions")
 def check_learnable_positions(answer: Any) -> str:
-    """``answer(num_hiddens, max_len)``: a module with ``forward(X, offset=0)`` that adds learned positions."""
+    """`answer(num_hiddens, max_len)`: a module with `forward(X, offset=0)` that adds learned positions."""
     if isinstance(answer, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses")
     expect_function(answer)

@@ -8,68 +8,56 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_number,
-    expect_unchanged,
-    numbers,
-    one_number,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged, read_number
+from d2lmini.exercises.prediction import Number, prediction
 
-
-@checker("predict-bag")
-def check_predict_bag(answer: Any) -> str:
-    """Largest and smallest share that a bag of words gets right, and the share of pairs without positions."""
-    largest, smallest, without_positions = numbers(answer, 3)
-    expect_number(
+# Largest and smallest share that a bag of words gets right, and the share of pairs without positions.
+prediction(
+    "predict-bag",
+    Number(
         "(a)",
-        largest,
         0.9,
-        mistakes={
-            0.8: "of each pair one review is right, whatever the answer",
-            1.0: "both reviews of a pair get the same answer: can both be right?",
-            0.5: "that is for the pairs alone; most reviews are in no pair",
-            180: "a share is a number between 0 and 1",
-            90: "a share is a number between 0 and 1, not per cent",
-        },
         hint="how many reviews are in no pair? And how many of the others are right?",
+        mistakes={
+            "of each pair one review is right, whatever the answer": 0.8,
+            "both reviews of a pair get the same answer: can both be right?": 1.0,
+            "that is for the pairs alone; most reviews are in no pair": 0.5,
+            "a share is a number between 0 and 1": 180,
+            "a share is a number between 0 and 1, not per cent": 90,
+        },
         tolerance=0.004,
-    )
-    expect_number(
+    ),
+    Number(
         "(b)",
-        smallest,
         0.1,
-        mistakes={
-            0.0: "both reviews of a pair get the same answer: can both be wrong?",
-            0.2: "of each pair only one review is right",
-            0.5: "that is for the pairs alone; most reviews are in no pair",
-            20: "a share is a number between 0 and 1",
-            10: "a share is a number between 0 and 1, not per cent",
-        },
         hint="the ordinary ones are wrong; what about the pairs?",
-        tolerance=0.004,
-    )
-    expect_number(
-        "(c)",
-        without_positions,
-        0.5,
         mistakes={
-            1.0: "shuffle the words: do the three layers notice?",
-            0.9: "more data, more layers: is one of them told where a word stands?",
-            0.0: "both reviews of a pair get the same answer: can both be wrong?",
+            "both reviews of a pair get the same answer: can both be wrong?": 0.0,
+            "of each pair only one review is right": 0.2,
+            "that is for the pairs alone; most reviews are in no pair": 0.5,
+            "a share is a number between 0 and 1": 20,
+            "a share is a number between 0 and 1, not per cent": 10,
         },
-        hint="what does a model without positions know about order? Data cannot change a proof",
         tolerance=0.004,
-    )
-    return "0.9, 0.1 and 0.5: a proof holds for any training"
+    ),
+    Number(
+        "(c)",
+        0.5,
+        hint="what does a model without positions know about order? Data cannot change a proof",
+        mistakes={
+            "shuffle the words: do the three layers notice?": 1.0,
+            "more data, more layers: is one of them told where a word stands?": 0.9,
+            "both reviews of a pair get the same answer: can both be wrong?": 0.0,
+        },
+        tolerance=0.004,
+    ),
+    right="0.9, 0.1 and 0.5: a proof holds for any training",
+)
 
 
 @checker("encode-words")
 def check_encode_words(encode_words: Any) -> str:
-    """``encode_words(texts, vocabulary)`` returns numbers of words ``(batch, n)`` and lengths ``(batch,)``."""
+    """`encode_words(texts, vocabulary)` returns numbers of words `(batch, n)` and lengths `(batch,)`."""
     expect_function(encode_words)
     vocabulary = {"good": 3, "film": 2, "not": 5, "a": 4}
     for texts in (
@@ -143,7 +131,7 @@ def _padded(rows: list[list[int]], filler: int, width: int | None = None) -> Ten
 
 @checker("debug-maximum")
 def check_debug_maximum(maximum: Any) -> str:
-    """``maximum(H, valid_lens)`` returns the largest number of each feature over the steps that count."""
+    """`maximum(H, valid_lens)` returns the largest number of each feature over the steps that count."""
     expect_function(maximum)
     cases = (
         (torch.tensor([[[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]]), torch.tensor([2])),
@@ -198,7 +186,7 @@ def check_debug_maximum(maximum: Any) -> str:
 
 @checker("effect-of-words")
 def check_effect_of_words(effect_of_words: Any) -> str:
-    """``effect_of_words(score, tokens)``: by how much the score falls when a word is replaced by number 1, ``(n,)``."""
+    """`effect_of_words(score, tokens)`: by how much the score falls when a word is replaced by number 1, `(n,)`."""
     expect_function(effect_of_words)
     weights = torch.tensor([7.0, 0.5, 3.0, -2.0, 1.0, -4.0])
 
@@ -248,12 +236,12 @@ def check_effect_of_words(effect_of_words: Any) -> str:
 
 @checker("by-luck")
 def check_by_luck(by_luck: Any) -> str:
-    """``by_luck(right, pairs)``: probability of at least ``right`` heads in ``pairs`` throws of a fair coin."""
+    """`by_luck(right, pairs)`: probability of at least `right` heads in `pairs` throws of a fair coin."""
     expect_function(by_luck)
     for right, pairs in ((13, 20), (7, 10), (0, 3), (5, 5), (1, 1)):
         chances = [math.comb(pairs, i) / 2**pairs for i in range(pairs + 1)]
         expected = sum(chances[right:])
-        got = one_number(by_luck(right, pairs))
+        got = read_number(by_luck(right, pairs))
         if abs(got - expected) <= 1e-6:
             continue
         mistakes = {

@@ -15,66 +15,60 @@ from d2lmini.exercises.core import (
     expect_close,
     expect_function,
     expect_measured,
-    expect_number,
     expect_unchanged,
-    numbers,
 )
+from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.positions.biases import alibi_slopes
 from d2lmini.positions.rotary import apply_rotary, position_angles
 
-
-@checker("predict-relative")
-def check_predict_relative(answer: Any) -> str:
-    """Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair."""
-    bias, weight, angle = numbers(answer, 3)
-    expect_number(
+# Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair.
+prediction(
+    "predict-relative",
+    Number(
         "(a)",
-        bias,
         264,
-        mistakes={
-            33: "each head has its own",
-            256: "an offset of 0 has a number, too",
-            136: "offsets are negative, too",
-            128: "offsets are negative, too, and there is an offset of 0",
-        },
         hint="how many offsets are there from -16 to 16?",
-    )
-    expect_number(
+        mistakes={
+            "each head has its own": 33,
+            "an offset of 0 has a number, too": 256,
+            "offsets are negative, too": 136,
+            "offsets are negative, too, and there is an offset of 0": 128,
+        },
+    ),
+    Number(
         "(b)",
-        weight,
         math.exp(-1),
-        mistakes={
-            0.125: "that is the slope: 8 places further the score is lower by 8 times that. And the weight?",
-            1.0: "that is by how much the score is lower: what does the softmax make of it?",
-            -1.0: "that is by how much the score is lower: what does the softmax make of it?",
-            0.5: "the softmax takes powers of e, not of 2",
-            math.e: "that is the near key's weight divided by the far one's: turn it over",
-            math.exp(-1 / 8): "one place further: e^(-m). And 8 places further?",
-            math.exp(-2): "slopes begin at 1/2: the third head has 1/8",
-            math.exp(-0.5): "slopes begin at 1/2, for h = 1: the third head has 1/8",
-        },
         hint="the third slope of 8 heads is 2^(-3); each place further costs a factor e^(-m)",
-        tolerance=0.004,
-    )
-    expect_number(
-        "(c)",
-        angle,
-        1000 * 10000 ** (-62 / 64),
         mistakes={
-            0.1: "what is the largest 2j? It is p - 2, not p",
-            1000: "that is the fastest pair",
-            7.6: "in radians, not in degrees",
-            11.55: "the exponent is 2j/p, and the largest 2j is p - 2",
+            "that is the slope: 8 places further the score is lower by 8 times that. And the weight?": 0.125,
+            "that is by how much the score is lower: what does the softmax make of it?": (1.0, -1.0),
+            "the softmax takes powers of e, not of 2": 0.5,
+            "that is the near key's weight divided by the far one's: turn it over": math.e,
+            "one place further: e^(-m). And 8 places further?": math.exp(-1 / 8),
+            "slopes begin at 1/2: the third head has 1/8": math.exp(-2),
+            "slopes begin at 1/2, for h = 1: the third head has 1/8": math.exp(-0.5),
         },
+        tolerance=0.004,
+    ),
+    Number(
+        "(c)",
+        1000 * 10000 ** (-62 / 64),
         hint="the slowest pair has the largest 2j, which is p - 2: multiply its frequency by 1000",
-        tolerance=0.004 if abs(angle) < 5 else 0.1,
-    )
-    return "264, 0.368 and 0.133: all three are right"
+        mistakes={
+            "what is the largest 2j? It is p - 2, not p": 0.1,
+            "that is the fastest pair": 1000,
+            "in radians, not in degrees": (7.6, 7.64),
+            "the exponent is 2j/p, and the largest 2j is p - 2": (11.5, 11.55),
+        },
+        tolerance=0.004,
+    ),
+    right="264, 0.368 and 0.133: all three are right",
+)
 
 
 @checker("alibi-slopes")
 def check_alibi_slopes(slopes: Any) -> str:
-    """``slopes(num_heads)``: the slopes that the authors' program takes."""
+    """`slopes(num_heads)`: the slopes that the authors' program takes."""
     expect_function(slopes)
     for heads in (8, 4, 6, 12, 3, 1):
         expected = alibi_slopes(heads).double()
@@ -127,7 +121,7 @@ def _turned(X: Tensor, angles: Tensor) -> Tensor:
 
 @checker("debug-rotary")
 def check_debug_rotary(attend: Any) -> str:
-    """``attend(Q, K, V)``: attention with rotary embedding, for one sequence and one head."""
+    """`attend(Q, K, V)`: attention with rotary embedding, for one sequence and one head."""
     expect_function(attend)
     rng = torch.Generator().manual_seed(5)
     Q, K, V = 2 * torch.randn(3, 3, 4, generator=rng, dtype=torch.float64)
@@ -166,7 +160,7 @@ def check_debug_rotary(attend: Any) -> str:
 
 @checker("measure-window")
 def check_measure_window(window: Any) -> str:
-    """``window(slope, share)``: how many of the nearest keys hold that share of the weight."""
+    """`window(slope, share)`: how many of the nearest keys hold that share of the weight."""
     expect_function(window)
     for slope, share in ((0.5, 0.9), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5)):
         exact = math.log(1 - share) / -slope
@@ -194,7 +188,7 @@ def check_measure_window(window: Any) -> str:
 
 @checker("rotary-base")
 def check_rotary_base(base: Any) -> str:
-    """``base(length, p)``: with which the slowest pair turns by π between the first and the last position."""
+    """`base(length, p)`: with which the slowest pair turns by π between the first and the last position."""
     expect_function(base)
     for length, p in ((33, 4), (100, 8), (4096, 64)):
         turn = (length - 1) / math.pi
@@ -225,7 +219,7 @@ def check_rotary_base(base: Any) -> str:
 
 @checker("rotary-picture")
 def check_rotary_picture(rotate: Any) -> str:
-    """``rotate(X)``: rotary embedding of a picture (rows, columns, p): one half by row, the other by column."""
+    """`rotate(X)`: rotary embedding of a picture (rows, columns, p): one half by row, the other by column."""
     expect_function(rotate)
     rng = torch.Generator().manual_seed(6)
     X = torch.randn(2, 3, 8, generator=rng, dtype=torch.float64)

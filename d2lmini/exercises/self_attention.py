@@ -18,14 +18,14 @@ from d2lmini.exercises.core import (
     expect_function,
     expect_measured,
     expect_unchanged,
-    numbers,
+    read_numbers,
 )
 
 
 @checker("predict-causal-row")
 def check_predict_causal_row(answer: Any) -> str:
     """Scores (1, 0, 0, 2) ln 2 of the third of four words, under a causal mask."""
-    got = numbers(answer, 4)
+    got = read_numbers(answer, 4)
     right = (1 / 2, 1 / 4, 1 / 4, 0)
     mistakes = {
         (2 / 8, 1 / 8, 1 / 8, 4 / 8): "吃 is the third word: may it see 苹果?",
@@ -54,7 +54,7 @@ def _near(got: list[float], numbers: tuple[float, ...]) -> bool:
 
 @checker("causal-self-attention")
 def check_causal_self_attention(attend: Any) -> str:
-    """``attend(X, W_q, W_k, W_v)``: output and weights of causal self-attention for a batch."""
+    """`attend(X, W_q, W_k, W_v)`: output and weights of causal self-attention for a batch."""
     expect_function(attend)
     generator = torch.Generator().manual_seed(0)
     for b, n, d, p, v in ((1, 5, 3, 3, 3), (2, 4, 3, 2, 5)):
@@ -219,7 +219,7 @@ def _expect_parameters(layer: nn.Module) -> None:
 
 @checker("measure-equivariance")
 def check_measure_equivariance(measure: Any) -> str:
-    """``measure(g, X, order)``: the largest absolute entry of g(PX) - P g(X)."""
+    """`measure(g, X, order)`: the largest absolute entry of g(PX) - P g(X)."""
     expect_function(measure)
     X = torch.tensor([[[1.0, 4], [2, 0], [9, 3], [0, 1]], [[0, 5], [1, 1], [2, -9], [7, 3]]])
     order = [2, 0, 3, 1]  # neither its own inverse nor a shift
@@ -264,7 +264,7 @@ def _equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[int]) ->
 
 @checker("stacked-self-attention")
 def check_stacked_self_attention(range_after: Any) -> str:
-    """``range_after(X, num_layers)``: the range of the tokens after layers of softmax(XXᵀ/√d) X."""
+    """`range_after(X, num_layers)`: the range of the tokens after layers of softmax(XXᵀ/√d) X."""
     expect_function(range_after)
     X = torch.tensor([[-2.0, 3, -1, 3, 0], [2, 2, -1, -1, -3], [1, 1, -2, 1, 2], [-2, 3, -2, 2, 0]])
     for num_layers in (0, 1, 2):

@@ -26,7 +26,7 @@ def _model_loss(weights: Tensor, groups: list[list[int]]) -> _Loss:
 
 @checker("find-twins")
 def check_find_twins(find_twins: Any) -> str:
-    """``find_twins(loss, num_heads)`` returns the pair that costs most beyond the sum of the two."""
+    """`find_twins(loss, num_heads)` returns the pair that costs most beyond the sum of the two."""
     expect_function(find_twins)
     mixed = _model_loss(torch.tensor([5.0, 4.0, 1.0]), [[0], [1], [2, 4]])
     cases: list[tuple[_Loss, int, tuple[int, int]]] = [
@@ -68,7 +68,7 @@ def _half_twins(gates: Tensor) -> float:
 
 
 def _heads(found: Any) -> list[int] | None:
-    """The heads that an answer names, whatever holds them; ``None`` if it names something else."""
+    """The heads that an answer names, whatever holds them; `None` if it names something else."""
     found = found.tolist() if hasattr(found, "tolist") else found
     if not isinstance(found, (tuple, list, set, frozenset)):
         return None
@@ -102,7 +102,7 @@ def _twin_hint(loss: _Loss, num_heads: int, pair: tuple[int, int]) -> str:
 
 @checker("prune-carefully")
 def check_prune_carefully(prune: Any) -> str:
-    """``prune(loss, num_heads, keep)`` returns the heads that are left when the least missed one goes each time."""
+    """`prune(loss, num_heads, keep)` returns the heads that are left when the least missed one goes each time."""
     expect_function(prune)
     twins = _model_loss(torch.tensor([5.0, 3.0, 4.0, 0.5]), [[0, 4], [2], [3], [1]])
     cases: list[tuple[str, _Loss, int, int, tuple[list[int], ...]]] = [

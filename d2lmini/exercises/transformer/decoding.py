@@ -10,14 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_unchanged,
-    one_number,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged, read_number
 from d2lmini.transformer.stacks import DecoderState, TransformerDecoder
 
 _IGNORED = -100  # the label that F.cross_entropy leaves out
@@ -25,7 +18,7 @@ _IGNORED = -100  # the label that F.cross_entropy leaves out
 
 @checker("shifted-targets")
 def check_shifted_targets(inputs_and_labels: Any) -> str:
-    """``inputs_and_labels(target, valid_lens, bos, eos)``: what a decoder is given, and what it must answer."""
+    """`inputs_and_labels(target, valid_lens, bos, eos)`: what a decoder is given, and what it must answer."""
     expect_function(inputs_and_labels)
     for target, lens in (
         (torch.tensor([[5, 3, 8, 2]]), torch.tensor([4])),
@@ -106,7 +99,7 @@ def _labels(target: Tensor, lens: Tensor) -> Tensor:
 
 @checker("cached-attention")
 def check_cached_attention(attend_newest: Any) -> str:
-    """``attend_newest(x, cache, P, W_q, W_k, W_v)``: causal self-attention token by token, with positions."""
+    """`attend_newest(x, cache, P, W_q, W_k, W_v)`: causal self-attention token by token, with positions."""
     expect_function(attend_newest)
     X, P, W = torch.randn(2, 4, 6), torch.randn(9, 6), torch.randn(3, 6, 6)
     other = torch.randn(2, 6)
@@ -210,7 +203,7 @@ class _Counted(nn.Module):
 
 @checker("check-draft")
 def check_draft(accepted: Any) -> str:
-    """``accepted(decoder, state, last, draft)``: tokens of the draft that greedy decoding would have written."""
+    """`accepted(decoder, state, last, draft)`: tokens of the draft that greedy decoding would have written."""
     expect_function(accepted)
     torch.manual_seed(1)  # this decoder does not repeat itself
     decoder = TransformerDecoder(6, 8, 16, 2, 1, 0.0)
@@ -224,7 +217,7 @@ def check_draft(accepted: Any) -> str:
         for first_wrong in (2, 5, 0, 4):
             draft = _draft(decoder, state, last, first_wrong)
             counted = _Counted(decoder)
-            got = one_number(accepted(counted, state, last.clone(), draft.clone()))
+            got = read_number(accepted(counted, state, last.clone(), draft.clone()))
             given = f"a draft of 5 tokens, {f'wrong at {first_wrong}' if first_wrong < 5 else 'all right'}"
             if first_wrong == 5:
                 mistakes = {0.0: "all of the draft is right: is there a first wrong token?"}

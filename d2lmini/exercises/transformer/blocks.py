@@ -17,65 +17,60 @@ from d2lmini.exercises.core import (
     expect_close,
     expect_function,
     expect_measured,
-    expect_number,
     expect_unchanged,
-    numbers,
 )
+from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.transformer.blocks import PositionWiseFFN
 from d2lmini.transformer.stacks import TransformerEncoder
 
-
-@checker("predict-transformer")
-def check_predict_transformer(answer: Any) -> str:
-    """Parameters of an encoder block, weights of cross-attention, numbers in a key-value cache."""
-    parameters, weights, cache = numbers(answer, 3)
-    expect_number(
+# Parameters of an encoder block, weights of cross-attention, numbers in a key-value cache.
+prediction(
+    "predict-transformer",
+    Number(
         "(a)",
-        parameters,
         49728,
-        mistakes={
-            49152: "the matrices are all there. (7.1) has two biases, and a norm learns two vectors",
-            49472: "the norms learn something, too: gamma and b",
-            49408: "(7.1) has two biases: of which sizes?",
-            49600: "there are two norms",
-            49984: "the attention has no bias here",
-            33344: "the feed-forward network has two matrices",
-            24960: "the hidden layer has the width 4d",
-            66240: "that is a decoder block",
-            45632: "four projections: do not forget W_o",
-        },
         hint="four d x d projections, two matrices of (7.1) with their biases, two norms",
-    )
-    expect_number(
+        mistakes={
+            "the matrices are all there. (7.1) has two biases, and a norm learns two vectors": 49152,
+            "the norms learn something, too: gamma and b": 49472,
+            "(7.1) has two biases: of which sizes?": 49408,
+            "there are two norms": 49600,
+            "the attention has no bias here": 49984,
+            "the feed-forward network has two matrices": 33344,
+            "the hidden layer has the width 4d": 24960,
+            "that is a decoder block": 66240,
+            "four projections: do not forget W_o": 45632,
+        },
+    ),
+    Number(
         "(b)",
-        weights,
         35,
-        mistakes={
-            25: "the keys come from the encoder: how wide is the matrix?",
-            49: "the queries come from the decoder: how many rows has the matrix?",
-            15: "what is hidden by a causal mask? The source sentence is known from the beginning",
-            12: "each query has a weight for each key",
-            70: "one block, not both",
-        },
         hint="a row for each query, a column for each key: who asks, and who is asked?",
-    )
-    expect_number(
-        "(c)",
-        cache,
-        3072,
         mistakes={
-            1536: "a key and a value, in each of the two blocks: what did you leave out?",
-            768: "a key and a value, in each of the two blocks",
-            1280: "the memory has keys and values, too, and they are kept",
-            1792: "those of the decoder's own tokens are kept, too",
-            3328: "<bos> is one of the five tokens",
-            2816: "<bos> has a key and a value, too",
-            4608: "nobody asks an old query again: it is not kept",
-            48: "each key and each value is a vector of 64 numbers",
+            "the keys come from the encoder: how wide is the matrix?": 25,
+            "the queries come from the decoder: how many rows has the matrix?": 49,
+            "what is hidden by a causal mask? The source sentence is known from the beginning": 15,
+            "each query has a weight for each key": 12,
+            "one block, not both": 70,
         },
+    ),
+    Number(
+        "(c)",
+        3072,
         hint="how many vectors are kept for each token, in each block? And which tokens are there?",
-    )
-    return "49728, 35 and 3072: all three are right"
+        mistakes={
+            "a key and a value, in each of the two blocks: what did you leave out?": 1536,
+            "a key and a value, in each of the two blocks": 768,
+            "the memory has keys and values, too, and they are kept": 1280,
+            "those of the decoder's own tokens are kept, too": 1792,
+            "<bos> is one of the five tokens": 3328,
+            "<bos> has a key and a value, too": 2816,
+            "nobody asks an old query again: it is not kept": 4608,
+            "each key and each value is a vector of 64 numbers": 48,
+        },
+    ),
+    right="49728, 35 and 3072: all three are right",
+)
 
 
 def _norm(X: Tensor, dim: int | tuple[int, ...] = -1, eps: float = 1e-5, *, unbiased: bool = False) -> Tensor:
@@ -124,7 +119,7 @@ _WRONG_NORMS: dict[str, Layer] = {
 
 @checker("add-norm")
 def check_add_norm(add_and_norm: Any) -> str:
-    """``add_and_norm(X, layer, norm_first)``: a layer in the residual stream, in both orders."""
+    """`add_and_norm(X, layer, norm_first)`: a layer in the residual stream, in both orders."""
     expect_function(add_and_norm)
     tokens = 3 * torch.randn(2, 3, 4) + 1
     flat = torch.full((1, 2, 4), 2.0)
@@ -247,14 +242,14 @@ def _expect_decoder(got: Tensor, X: Tensor, memory: Tensor, look_back: Any, look
 
 
 class _Watched(nn.Module):
-    """An encoder that moves by ``leak`` for each token of padding that it is given, and notes what it is given."""
+    """An encoder that moves by `leak` for each token of padding that it is given, and notes what it is given."""
 
     def __init__(self, leak: Tensor) -> None:
         super().__init__()
         self.leak, self.calls = leak, list[tuple[Tensor, Any]]()
 
     def forward(self, tokens: Tensor, valid_lens: Any = None, **others: Any) -> Tensor:
-        """Twice the tokens, ``(batch, steps, 2)``, and 99 at the padding."""
+        """Twice the tokens, `(batch, steps, 2)`, and 99 at the padding."""
         if others:
             hint = "that would do as well, but give it valid_lens here"
             raise WrongAnswer("the encoder is called with tokens and valid_lens", hint, got=list(others))
@@ -269,7 +264,7 @@ class _Watched(nn.Module):
 
 @checker("measure-padding")
 def check_measure_padding(padding_effect: Any) -> str:
-    """``padding_effect(encoder, tokens, count)``: the largest change at real tokens by appended padding."""
+    """`padding_effect(encoder, tokens, count)`: the largest change at real tokens by appended padding."""
     expect_function(padding_effect)
     tokens, leak = torch.tensor([[2, 1, 1], [1, 3, 2]]), torch.zeros(2, 3, 2)
     leak[0, 1, 1], leak[1, 0, 0], leak[1, 1] = 0.1875, 0.25, torch.tensor([-0.75, 0.25])
