@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention.pooling import DotProductAttention, SelfAttention
-from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured
+from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured, expect_pair
 from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.instruments.layers import Convolution, SeparableConvolution
 
@@ -65,7 +65,7 @@ def check_design_dilations(design: Any) -> str:
     expect_function(design)
     for n, num_layers in ((9, 2), (100, 4), (64, 6), (65, 6), (12, 1), (1, 2)):
         given = f"n = {n}, num_layers = {num_layers}"
-        kernel, dilations = _kernel_and_dilations(design(n, num_layers), num_layers, given)
+        kernel, dilations = _read_design(design(n, num_layers), num_layers, given)
         seen = {0}
         for dilation in dilations:
             seen = {offset + tap * dilation for offset in seen for tap in range(kernel)}
@@ -85,14 +85,14 @@ def check_design_dilations(design: Any) -> str:
     return "six designs reach every token with the smallest kernel"
 
 
-def _kernel_and_dilations(answer: Any, num_layers: int, given: str) -> tuple[int, list[int]]:
-    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise WrongAnswer("it returns (kernel_size, dilations)", "two things", given=given, got=answer)
+def _read_design(answer: Any, num_layers: int, given: str) -> tuple[int, list[int]]:
+    claim = "it returns (kernel_size, dilations)"
+    first, second = expect_pair(answer, claim=claim, hint="two things", given=given)
     try:
-        kernel, dilations = index(answer[0]), [index(dilation) for dilation in islice(answer[1], num_layers + 1)]
+        kernel, dilations = index(first), [index(dilation) for dilation in islice(second, num_layers + 1)]
     except TypeError as error:
         hint = "a whole number, and a list with a whole dilation for each layer"
-        raise WrongAnswer("it returns (kernel_size, dilations)", hint, given=given, got=answer) from error
+        raise WrongAnswer(claim, hint, given=given, got=answer) from error
     if len(dilations) != num_layers or min(dilations) < 1 or kernel < 1:
         hint = "one dilation of at least 1 for each layer"
         raise WrongAnswer("there is a dilation for each layer", hint, given=given, got=(kernel, dilations))
@@ -170,35 +170,32 @@ def check_find_crossover(find: Any) -> str:
     def mixing(X: Tensor) -> Any:
         return pooling(X, X, X)
 
+    def gru(d: int) -> nn.Module:
+        return nn.GRU(d, d, batch_first=True)
+
     probes = (
-        ("self-attention and a GRU", SelfAttention, lambda d: nn.GRU(d, d, batch_first=True), 6, 9),
-        ("self-attention and a GRU", SelfAttention, lambda d: nn.GRU(d, d, batch_first=True), 5, 8),
+        ("self-attention and a GRU", SelfAttention, gru, 6, 9),
+        ("self-attention and a GRU", SelfAttention, gru, 5, 8),
         ("self-attention and a convolution with kernel 3", SelfAttention, lambda d: Convolution(d, 3), 4, 1),
         ("mixing and a separable convolution", lambda d: mixing, lambda d: SeparableConvolution(d, 3), 9, 6),
         ("self-attention and a convolution with kernel 9", SelfAttention, lambda d: Convolution(d, 9), 13, 39),
         ("self-attention and a convolution with kernel 11", SelfAttention, lambda d: Convolution(d, 11), 10, 40),
         ("self-attention and a convolution with kernel 11", SelfAttention, lambda d: Convolution(d, 11), 12, None),
-        (
-            "a GRU and an LSTM",
-            lambda d: nn.GRU(d, d, batch_first=True),
-            lambda d: nn.LSTM(d, d, batch_first=True),
-            2,
-            None,
-        ),
+        ("a GRU and an LSTM", gru, lambda d: nn.LSTM(d, d, batch_first=True), 2, None),
     )
     for name, f, g, d, expected in probes:
         torch.set_default_dtype(dtype)
         got = find(f(d), g(d), d)
         if got == expected and not isinstance(got, bool):
             continue
-        hint = _crossover_hint(got, expected)
+        hint = _find_crossover_hint(got, expected)
         raise WrongAnswer(
             "it finds the crossover", hint, given=f"{name}, d = {d}", expected=str(expected), got=str(got)
         )
     return "right for eight pairs of layers"
 
 
-def _crossover_hint(got: Any, expected: int | None) -> str:
+def _find_crossover_hint(got: Any, expected: int | None) -> str:
     hint = "count both for n = 1, 2, 3, ... and compare"
     if expected is None:
         hint = "up to n = 40, f is cheaper: return None then"

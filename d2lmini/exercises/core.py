@@ -205,14 +205,16 @@ def expect_close(
         raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
 
 
-def expect_unchanged(name: str, now: Tensor, before: Tensor, hint: str = "work on a new tensor") -> None:
+def expect_unchanged(
+    name: str, now: Tensor, before: Tensor, hint: str = "work on a new tensor", *, given: str = ""
+) -> None:
     """Check that an answer has left its argument alone.
 
     Raises:
         WrongAnswer: if not.
     """
     if not torch.equal(now, before):
-        raise WrongAnswer(f"the argument {name} is left unchanged", hint, got=now)
+        raise WrongAnswer(f"the argument {name} is left unchanged", hint, given=given, got=now)
 
 
 def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float = 1e-4) -> str:

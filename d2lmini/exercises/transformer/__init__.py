@@ -1,5 +1,1 @@
 """Checkers of the chapter "The Transformer block"."""
-
-from d2lmini.exercises.transformer import blocks, decoding
-
-__all__ = ["blocks", "decoding"]
