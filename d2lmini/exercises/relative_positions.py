@@ -72,58 +72,60 @@ def check_alibi_slopes(slopes: Any) -> str:
     expect_function(slopes)
     for heads in (8, 4, 6, 12, 3, 1):
         expected = alibi_slopes(heads).double()
-        formula = torch.tensor([2 ** (-8 * h / heads) for h in range(1, heads + 1)], dtype=torch.float64)
-        power = 1 << (heads.bit_length() - 1)
-        left, twice = heads - power, [2 ** (-4 * h / power) for h in range(1, 2 * power + 1)]
         got = slopes(heads)
         got = torch.tensor(got) if isinstance(got, (list, tuple)) else got
         if not isinstance(got, Tensor):
             raise WrongAnswer("it returns slopes", "return a tensor or a list", got=type(got).__name__)
-        if isinstance(got, Tensor) and got.dim() == 1 and len(got) != heads:
+        if got.dim() == 1 and len(got) != heads:
             hint = "the heads beyond the power of two need slopes, too, and no others"
             raise WrongAnswer("there is one slope for each head", hint, given=f"num_heads = {heads}", got=got)
-        mistakes = {
-            "a slope is positive; the penalty is minus the slope times the distance": -expected,
-            "h counts from 1: the first of 8 slopes is 1/2": torch.tensor(
-                [2 ** (-8 * h / heads) for h in range(heads)]
-            ).double(),
-        }
-        if left:
-            begin = expected[:power]
-            mistakes |= {
-                "that is the formula of the paper: what does the program do if it is no power of two?": formula,
-                "the first, third, fifth, ... slope for twice the power, not the first ones": torch.cat(
-                    [begin, torch.tensor(twice[:left]).double()]
-                ),
-                "the first, third, fifth, ... slope, not the second and fourth": torch.cat(
-                    [begin, torch.tensor(twice[1::2][:left]).double()]
-                ),
-                "the program does not sort them": expected.sort(descending=True).values,
-                "take the largest power of two below, not above": torch.tensor(twice[:heads]).double(),
-            }
         expect_close(
             got,
             expected,
             claim="they are the program's slopes",
             given=f"num_heads = {heads}",
             hint="take the slopes for the largest power of two first; how many heads are left?",
-            mistakes=mistakes,
+            mistakes=_list_wrong_slopes(heads, expected),
             tolerance=1e-5,
         )
     return "right for 1, 3, 4, 6, 8 and 12 heads"
 
 
-def _turned(X: Tensor, angles: Tensor) -> Tensor:
+def _list_wrong_slopes(heads: int, expected: Tensor) -> dict[str, Tensor]:
+    def power_of_two(*exponents: float) -> Tensor:
+        return 2 ** torch.tensor(exponents, dtype=torch.float64)
+
+    mistakes = {
+        "a slope is positive; the penalty is minus the slope times the distance": -expected,
+        "h counts from 1: the first of 8 slopes is 1/2": power_of_two(*(-8 * h / heads for h in range(heads))),
+    }
+    power = 1 << (heads.bit_length() - 1)
+    if heads == power:
+        return mistakes
+    twice = power_of_two(*(-4 * h / power for h in range(1, 2 * power + 1)))
+    begin, left = expected[:power], heads - power
+    return mistakes | {
+        "that is the formula of the paper: what does the program do if it is no power of two?": (
+            power_of_two(*(-8 * h / heads for h in range(1, heads + 1)))
+        ),
+        "the first, third, fifth, ... slope for twice the power, not the first ones": torch.cat([begin, twice[:left]]),
+        "the first, third, fifth, ... slope, not the second and fourth": torch.cat([begin, twice[1::2][:left]]),
+        "the program does not sort them": expected.sort(descending=True).values,
+        "take the largest power of two below, not above": twice[:heads],
+    }
+
+
+def _turn(X: Tensor, angles: Tensor) -> Tensor:
     x, y = X[:, 0::2], X[:, 1::2]
-    turned = [x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()]
-    return torch.stack(turned, dim=-1).flatten(1)
+    pairs = [x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()]
+    return torch.stack(pairs, dim=-1).flatten(1)
 
 
 @checker("debug-rotary")
 def check_debug_rotary(attend: Any) -> str:
     """`attend(Q, K, V)`: attention with rotary embedding, for one sequence and one head."""
     expect_function(attend)
-    rng = torch.Generator().manual_seed(5)
+    rng = torch.Generator().manual_seed(5)  # the chapter prints what this sequence gives
     Q, K, V = 2 * torch.randn(3, 3, 4, generator=rng, dtype=torch.float64)
     given = [part.clone() for part in (Q, K, V)]
     got = attend(*given)
@@ -135,14 +137,14 @@ def check_debug_rotary(attend: Any) -> str:
     outputs = {}
     for wrong in itertools.chain.from_iterable(itertools.combinations(faults, k) for k in range(4)):
         angles = position_angles(3, 8)[:, :2] if "slow" in wrong else position_angles(3, 4)
-        scores = _turned(Q, angles) @ _turned(K, -angles if "keys" in wrong else angles).T / 2
-        outputs[wrong] = scores.softmax(1) @ (_turned(V, angles) if "values" in wrong else V)
+        scores = _turn(Q, angles) @ _turn(K, -angles if "keys" in wrong else angles).T / 2
+        outputs[wrong] = scores.softmax(1) @ (_turn(V, angles) if "values" in wrong else V)
     mistakes = {}
     for wrong, output in outputs.items():
         if wrong:
             more = f" (one of {len(wrong)} faults)" if len(wrong) > 1 else ""
             mistakes[faults["slow" if wrong == ("keys", "slow") else wrong[0]] + more] = output
-    back = _turned(Q, -position_angles(3, 4)) @ _turned(K, -position_angles(3, 4)).T / 2
+    back = _turn(Q, -position_angles(3, 4)) @ _turn(K, -position_angles(3, 4)).T / 2
     mistakes["turn by +iω, as in the starter: both turn in the other direction now"] = back.softmax(1) @ V
     mistakes["without any turning it is a bag of words"] = (Q @ K.T / 2).softmax(1) @ V
     expect_close(
@@ -221,8 +223,7 @@ def check_rotary_base(base: Any) -> str:
 def check_rotary_picture(rotate: Any) -> str:
     """`rotate(X)`: rotary embedding of a picture (rows, columns, p): one half by row, the other by column."""
     expect_function(rotate)
-    rng = torch.Generator().manual_seed(6)
-    X = torch.randn(2, 3, 8, generator=rng, dtype=torch.float64)
+    X = torch.randn(2, 3, 8, dtype=torch.float64)
     got = rotate(given := X.clone())
     first, second = X.chunk(2, -1)
 

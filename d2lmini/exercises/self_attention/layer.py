@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
 from d2lmini.exercises.core import (
+    Mistakes,
     WrongAnswer,
     checker,
     expect_close,
@@ -26,7 +27,7 @@ from d2lmini.exercises.core import (
 def check_predict_causal_row(answer: Any) -> str:
     """Scores (1, 0, 0, 2) ln 2 of the third of four words, under a causal mask."""
     got = read_numbers(answer, 4)
-    mistakes = {
+    mistakes: Mistakes = {
         "吃 is the third word: may it see 苹果?": torch.tensor([2, 1, 1, 4]) / 8,
         "a row now sums to less than 1: mask before the softmax": torch.tensor([2, 1, 1, 0]) / 8,
         "a token does not skip itself: is the diagonal 0?": torch.tensor([2, 1, 0, 0]) / 3,

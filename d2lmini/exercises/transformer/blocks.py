@@ -1,4 +1,4 @@
-"""Checkers of the chapter "The Transformer block": what is added and normed, who sees what, what padding does."""
+"""What is added and normed, and who sees what."""
 
 from __future__ import annotations
 
@@ -6,22 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.masks import causal_mask
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_measured,
-    expect_unchanged,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged
 from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.transformer.blocks import PositionWiseFFN
-from d2lmini.transformer.stacks import TransformerEncoder
 
 # Parameters of an encoder block, weights of cross-attention, numbers in a key-value cache.
 prediction(
@@ -159,22 +150,7 @@ def check_debug_decoder(decoder: Any) -> str:
     later = torch.cat([X[:, :3], torch.randn(2, 2, 8)], dim=1)
 
     def run(X: Tensor, memory: Tensor, training: bool) -> Tensor:
-        try:
-            found = decoder(X.clone(), memory.clone(), look_back, look_across, ffn, training)
-        except ValueError as error:
-            hint = "keys and values both come from the memory, all of it; its length has nothing to do with X"
-            if "mask must broadcast" in str(error):
-                hint = "cross-attention needs no causal mask: the whole source is known"
-            raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
-        except RuntimeError as error:
-            if "must match the size" not in str(error):
-                raise
-            hint = "who asks, and who is asked? What is added to X has a row for each token of X"
-            raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
-        if not isinstance(found, Tensor) or found.shape != X.shape:
-            got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
-            raise WrongAnswer("it returns a tensor of the shape of X", "return the stream", got=got)
-        return found
+        return _run_decoder(lambda *inputs: decoder(*inputs, look_back, look_across, ffn, training), X, memory)
 
     leaks: list[bool] = []
     with torch.no_grad():
@@ -194,126 +170,71 @@ def check_debug_decoder(decoder: Any) -> str:
     return "causal in training and in evaluation, keys and values from the memory, all added to the stream"
 
 
+def _run_decoder(decoder: Callable[[Tensor, Tensor], Any], X: Tensor, memory: Tensor) -> Tensor:
+    try:
+        found = decoder(X.clone(), memory.clone())
+    except ValueError as error:
+        hint = "keys and values both come from the memory, all of it; its length has nothing to do with X"
+        if "mask must broadcast" in str(error):
+            hint = "cross-attention needs no causal mask: the whole source is known"
+        raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
+    except RuntimeError as error:
+        if "must match the size" not in str(error):
+            raise
+        hint = "who asks, and who is asked? What is added to X has a row for each token of X"
+        raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
+    if not isinstance(found, Tensor) or found.shape != X.shape:
+        got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        raise WrongAnswer("it returns a tensor of the shape of X", "return the stream", got=got)
+    return found
+
+
 def _expect_decoder(got: Tensor, X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any) -> None:
-    def norm(Z: Tensor) -> Tensor:
-        return F.layer_norm(Z, Z.shape[2:])
-
-    def rest(X: Tensor) -> Tensor:
-        return X + ffn(norm(X))
-
-    mask = causal_mask(X.shape[1])
-    first = X + look_back(norm(X), norm(X), norm(X), mask=mask)
-    found = look_across(norm(first), memory, memory)
-    normed = norm(X) + look_back(norm(X), norm(X), norm(X), mask=mask)
-    post = norm(X + look_back(X, X, X, mask=mask))
-    post = norm(post + look_across(post, memory, memory))
-    strict = X + look_back(norm(X), norm(X), norm(X), mask=mask.tril(-1))
-    mistakes = {
-        "the first addition, too: the stream itself is added to": rest(
-            normed + look_across(norm(normed), memory, memory)
-        ),
-        "the last addition, too: the stream itself is added to": norm(first + found) + ffn(norm(first + found)),
-        "this is post-norm: pre-norm has its norms before the layers": norm(post + ffn(post)),
-        "a token sees itself, too": rest(strict + look_across(norm(strict), memory, memory)),
-        "the stream is X: what is added to must not have gone through a norm": rest(norm(first) + found),
-        "the stream goes on after cross-attention: what is added to what?": rest(found),
-        "cross-attention reads the stream as it is now, after self-attention": rest(
-            first + look_across(norm(X), memory, memory)
-        ),
-        "the memory has its norm from the encoder": rest(first + look_across(norm(first), norm(memory), norm(memory))),
-        "the queries of cross-attention go through the norm, as everything that a layer reads": rest(
-            first + look_across(first, memory, memory)
-        ),
-        "the feed-forward network reads through a norm, too": first + found + ffn(first + found),
-        "the feed-forward network adds to the stream": ffn(norm(first + found)),
-        "where is the first residual connection?": rest(first - X + look_across(norm(first - X), memory, memory)),
-        "a causal mask is for the target tokens: the whole source is known": rest(
-            first + look_across(norm(first), memory, memory, mask=torch.ones(5, 3, dtype=torch.bool).tril())
-        ),
-    }
+    mask, normed = causal_mask(X.shape[1]), _norm(X)
+    first = X + look_back(normed, normed, normed, mask=mask)
+    found = look_across(_norm(first), memory, memory)
     expect_close(
         got,
-        rest(first + found),
+        first + found + ffn(_norm(first + found)),
         claim="it is a pre-norm decoder block",
         given="random X of 5 tokens, memory of 3",
         hint="three times: read the stream through a norm, and add to the stream",
-        mistakes=mistakes,
+        mistakes=_list_wrong_streams(X, memory, look_back, look_across, ffn),
     )
 
 
-class _Watched(nn.Module):
-    """An encoder that moves by `leak` for each token of padding that it is given, and notes what it is given."""
+def _list_wrong_streams(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any) -> dict[str, Tensor]:
+    def rest(X: Tensor) -> Tensor:
+        return X + ffn(_norm(X))
 
-    def __init__(self, leak: Tensor) -> None:
-        super().__init__()
-        self.leak, self.calls = leak, list[tuple[Tensor, Any]]()
+    def across(queries: Tensor, memory: Tensor = memory, mask: Tensor | None = None) -> Tensor:
+        return look_across(queries, memory, memory, mask=mask)
 
-    def forward(self, tokens: Tensor, valid_lens: Any = None, **others: Any) -> Tensor:
-        """Twice the tokens, `(batch, steps, 2)`, and 99 at the padding."""
-        if others:
-            hint = "that would do as well, but give it valid_lens here"
-            raise WrongAnswer("the encoder is called with tokens and valid_lens", hint, got=list(others))
-        self.calls.append((tokens, valid_lens))
-        X = tokens[..., None] * torch.arange(1.0, 3.0)
-        if isinstance(valid_lens, Tensor) and valid_lens.dim() == 1:
-            leak = self.leak[(tokens[:, 0] != 2).long()]  # example 0 begins with token 2
-            X[:, : leak.shape[1]] += leak * (tokens.shape[1] - valid_lens[:, None, None])
-            X = X.masked_fill((torch.arange(tokens.shape[1]) >= valid_lens[:, None])[..., None], 99.0)
-        return X
-
-
-@checker("measure-padding")
-def check_measure_padding(padding_effect: Any) -> str:
-    """`padding_effect(encoder, tokens, count)`: the largest change at real tokens by appended padding."""
-    expect_function(padding_effect)
-    tokens, leak = torch.tensor([[2, 1, 1], [1, 3, 2]]), torch.zeros(2, 3, 2)
-    leak[0, 1, 1], leak[1, 0, 0], leak[1, 1] = 0.1875, 0.25, torch.tensor([-0.75, 0.25])
-    watched = _Watched(leak)
-    got = padding_effect(watched, tokens.clone(), 2)
-    _expect_padded(watched.calls, tokens, 2)
-    expect_measured(
-        got,
-        1.5,
-        claim="it is the largest change at a real token",
-        given="an encoder that leaks: at one token of example 0 by 0.375, at two of example 1 by 0.5, 0.5 and -1.5",
-        hint="subtract the outputs at real tokens, with and without padding, and take the largest size",
-        mistakes={
-            "a change may be negative: take its size": 0.5,
-            "the largest change, not the mean": 2.875 / 12,
-            "the largest change, not the sum": 2.875,
-            "the largest change, not the length of them all": 2.890625**0.5,
-            "the change of a number, not the length of a token's change": 2.5**0.5,
-            "the largest change, not its square": 2.25,
-            "all examples of the batch, please": 0.375,
-            "at the padding itself the output means nothing: leave it out": 99.0,
-            "what leaks here must show: compare with padding against without": 0.0,
-        },
-    )
-    encoder = TransformerEncoder(5, 8, 16, 2, 2, 0.0).eval()
-    expect_measured(
-        padding_effect(encoder, tokens.clone(), 4),
-        0.0,
-        claim="it is 0 for an encoder that hides its padding",
-        given="a d2l.TransformerEncoder",
-        hint="compare with the tokens *without* padding; where there is padding, valid_lens says so",
-        mistakes={},
-    )
-    return "1.5 for an encoder that leaks, 0 for one that does not"
-
-
-def _expect_padded(calls: list[tuple[Tensor, Any]], tokens: Tensor, count: int) -> None:
-    n = tokens.shape[1]
-    padded = [call for call in calls if call[0].shape[1] == n + count]
-    if not padded:
-        raise WrongAnswer("the encoder is given n + count tokens", "torch.cat, or F.pad(tokens, (0, count))")
-    given, lens = next(((given, lens) for given, lens in padded if isinstance(lens, Tensor)), padded[-1])
-    known = (given[:, None, :n] == tokens).all(dim=2).any(dim=1).all()
-    if not known or given[:, n:].any():
-        hint = "the real tokens first, then count zeros"
-        raise WrongAnswer("padding is appended", hint, expected=F.pad(tokens, (0, count)), got=given)
-    if not isinstance(lens, Tensor) or lens.shape != given.shape[:1]:
-        hint = "how is the encoder to know what is padding? One length for each example of the batch"
-        raise WrongAnswer("the encoder is given valid_lens, (batch,)", hint, got=lens)
-    if not (lens == n).all():
-        hint = "valid_lens says how many tokens count: padding does not"
-        raise WrongAnswer("the lengths are those of the real tokens", hint, expected=[n] * len(lens), got=lens)
+    mask, normed = causal_mask(X.shape[1]), _norm(X)
+    back = look_back(normed, normed, normed, mask=mask)
+    first, on_normed = X + back, normed + back
+    found = across(_norm(first))
+    second = first + found
+    post = _norm(X + look_back(X, X, X, mask=mask))
+    post = _norm(post + across(post))
+    strict = X + look_back(normed, normed, normed, mask=mask.tril(-1))
+    on_source = torch.ones(5, 3, dtype=torch.bool).tril()
+    return {
+        "the first addition, too: the stream itself is added to": rest(on_normed + across(_norm(on_normed))),
+        "the last addition, too: the stream itself is added to": _norm(second) + ffn(_norm(second)),
+        "this is post-norm: pre-norm has its norms before the layers": _norm(post + ffn(post)),
+        "a token sees itself, too": rest(strict + across(_norm(strict))),
+        "the stream is X: what is added to must not have gone through a norm": rest(_norm(first) + found),
+        "the stream goes on after cross-attention: what is added to what?": rest(found),
+        "cross-attention reads the stream as it is now, after self-attention": rest(first + across(normed)),
+        "the memory has its norm from the encoder": rest(first + across(_norm(first), _norm(memory))),
+        "the queries of cross-attention go through the norm, as everything that a layer reads": (
+            rest(first + across(first))
+        ),
+        "the feed-forward network reads through a norm, too": second + ffn(second),
+        "the feed-forward network adds to the stream": ffn(_norm(second)),
+        "where is the first residual connection?": rest(back + across(_norm(back))),
+        "a causal mask is for the target tokens: the whole source is known": (
+            rest(first + across(_norm(first), mask=on_source))
+        ),
+    }

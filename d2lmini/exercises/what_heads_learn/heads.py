@@ -1,4 +1,4 @@
-"""Checkers of the chapter "What heads learn, and which matter", first part: counting, gates, cuts, groups."""
+"""Counting heads, and moving, cutting and grouping them."""
 
 from __future__ import annotations
 
@@ -83,20 +83,7 @@ def check_gate_importance(gate_importance: Any) -> str:
             claim="it is the mean of the absolute gradients",
             given=given,
             hint="one gradient an example, at gates 1; then absolute values; then their mean",
-            mistakes={
-                "a gradient of 3 and one of -3 are two strong effects: do they cancel?": slopes.mean(dim=0),
-                "the absolute value comes before the mean: 3 and -3 must not cancel": slopes.mean(dim=0).abs(),
-                "the mean over the examples, not their sum": slopes.abs().sum(dim=0),
-                "the sum of the gradients cancels, and a mean is asked for": slopes.sum(dim=0).abs(),
-                "where is the trained model? At which gates is the gradient to be taken?": -slopes.mean(dim=0),
-                "absolute values, not squares": slopes.square().mean(dim=0),
-                "divide by the number of examples, not of heads": slopes.abs().sum(dim=0) / slopes.shape[1],
-                "the largest example is not the mean": slopes.abs().amax(dim=0),
-                "removing the head is ablation; here the gate is moved only a little": torch.zeros(slopes.shape[1]),
-                "does each example begin with a gradient of 0, or does it add to that of the one before?": (
-                    slopes.cumsum(dim=0).abs().mean(dim=0)
-                ),
-            },
+            mistakes=_list_wrong_means(slopes),
         )
 
     def at_gates(gates: Tensor, example: Tensor) -> Tensor:
@@ -111,6 +98,23 @@ def check_gate_importance(gate_importance: Any) -> str:
         hint="all gates are 1, as in the trained model",
     )
     return "the mean of absolute gradients at gates 1, without cancelling"
+
+
+def _list_wrong_means(slopes: Tensor) -> dict[str, Tensor]:
+    return {
+        "a gradient of 3 and one of -3 are two strong effects: do they cancel?": slopes.mean(dim=0),
+        "the absolute value comes before the mean: 3 and -3 must not cancel": slopes.mean(dim=0).abs(),
+        "the mean over the examples, not their sum": slopes.abs().sum(dim=0),
+        "the sum of the gradients cancels, and a mean is asked for": slopes.sum(dim=0).abs(),
+        "where is the trained model? At which gates is the gradient to be taken?": -slopes.mean(dim=0),
+        "absolute values, not squares": slopes.square().mean(dim=0),
+        "divide by the number of examples, not of heads": slopes.abs().sum(dim=0) / slopes.shape[1],
+        "the largest example is not the mean": slopes.abs().amax(dim=0),
+        "removing the head is ablation; here the gate is moved only a little": torch.zeros(slopes.shape[1]),
+        "does each example begin with a gradient of 0, or does it add to that of the one before?": (
+            slopes.cumsum(dim=0).abs().mean(dim=0)
+        ),
+    }
 
 
 @checker("debug-cut")
