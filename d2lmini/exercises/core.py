@@ -65,7 +65,10 @@ def check(name: str, answer: Any) -> None:
     """Print whether `answer` solves the exercise `name`, and if not, what is wrong and a hint.
 
     A wrong answer never raises: an error in the student's code is reported like any other mistake. The state of
-    torch's random numbers, its default dtype and its gradient mode are left as they were.
+    torch's random numbers, its default dtype and its gradient mode are left as they were. Every
+    chapter ends with exercises that call it, from the first one on.
+
+    Chapter: Attention pooling.
 
     Args:
         name: name of the exercise, as in the chapter.

@@ -31,7 +31,7 @@ prediction(
         100,
         hint="the wavelength of pair j is 2π · 10000^(2j/d): what is the largest 2j?",
         mistakes={
-            "divide by 2π": (628, 628.3, 628.32),
+            "divide by 2π": (628, 628.3, 628.31, 628.32, 628.4),
             "what is the largest 2j? There are two pairs, j = 0 and j = 1": 10000,
             "2j is even: j = 0 and j = 1": 1000,
             "the exponent is 2j/d, not j/d": 10,

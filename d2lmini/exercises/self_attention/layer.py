@@ -42,11 +42,11 @@ def check_predict_causal_row(answer: Any) -> str:
             torch.tensor([2, 1, 1, 1]) / 5,
         ),
     }
-    adds_up = is_near(sum(got), 1.0, 0.01)
-    if adds_up and is_near(torch.tensor(got), torch.tensor([2, 1, 1, 0]) / 4, 0.01):
+    if is_near(torch.tensor(got), torch.tensor([2, 1, 1, 0]) / 4, 0.01) and is_near(sum(got), 1.0, 0.01):
         return "吃 sees the first three words, with 4 = 2 + 1 + 1"
     otherwise = "which keys may 吃 see, and what is 2 to their scores?"
-    otherwise = otherwise if adds_up else "what must the weights of one query add up to?"
+    if abs(sum(got) - 1) > 0.01:
+        otherwise = "what must the weights of one query add up to?"
     raise WrongAnswer("these are the four weights", find_hint(torch.tensor(got), mistakes, otherwise, 0.01), got=got)
 
 

@@ -12,7 +12,7 @@ from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect
 from d2lmini.transformer.stacks import TransformerEncoder
 
 
-class _Watched(nn.Module):
+class _LeakyEncoder(nn.Module):
     """An encoder that moves by `leak` for each token of padding that it is given, and notes what it is given."""
 
     def __init__(self, leak: Tensor) -> None:
@@ -39,7 +39,7 @@ def check_measure_padding(padding_effect: Any) -> str:
     expect_function(padding_effect)
     tokens, leak = torch.tensor([[2, 1, 1], [1, 3, 2]]), torch.zeros(2, 3, 2)
     leak[0, 1, 1], leak[1, 0, 0], leak[1, 1] = 0.1875, 0.25, torch.tensor([-0.75, 0.25])
-    watched = _Watched(leak)
+    watched = _LeakyEncoder(leak)
     got = padding_effect(watched, tokens.clone(), 2)
     _expect_padded(watched.calls, tokens, 2)
     expect_measured(
