@@ -171,6 +171,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("shifted-targets", targets_in_place, "changes the caller's tensor"),
     ("shifted-targets", lambda *args: right_targets(*args)[0], "return inputs, labels"),
+    ("shifted-targets", lambda *args: [part.tolist() for part in right_targets(*args)], "return inputs, labels"),
     ("cached-attention", cached(position=lambda t: 0), "does not stand at position 0"),
     ("cached-attention", cached(position=lambda t: None), "add the token's row of P"),
     ("cached-attention", cached(position=lambda t: t + 1), "the first token stands at position 0"),
