@@ -1,20 +1,12 @@
-"""Checkers of the exercises, one module a chapter. To add one, see the page "Extending the book"."""
+"""Checkers of the exercises, a module or a folder for each chapter. To add one, see the page "Extending the book"."""
+
+from importlib import import_module
+from pkgutil import walk_packages
+
+from d2lmini.exercises.core import check, list_exercises
+
+__all__ = ["check", "list_exercises"]
 
 # Importing a module registers its checkers.
-from d2lmini.exercises import (  # noqa: F401
-    attention_pooling,
-    complexity,
-    decoding,
-    images_as_sequences,
-    multi_head_attention,
-    positional_encoding,
-    pruning,
-    reading_reviews,
-    relative_positions,
-    self_attention,
-    transformer,
-    what_heads_learn,
-)
-from d2lmini.exercises.core import check
-
-__all__ = ["check"]
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)

@@ -10,62 +10,50 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_number,
-    numbers,
-    one_number,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged, read_number
+from d2lmini.exercises.prediction import Number, prediction
 
-
-@checker("predict-mixture")
-def check_predict_mixture(answer: Any) -> str:
-    """Scores 0, ln 2, 2 ln 2; values 0, 7, 14: the output for beta = 1, 2 and 0."""
-    plain, doubled, zero = numbers(answer, 3)
-    best = "that is the value of the best key alone. Which weight does a score of 0 get? e⁰ is 1, not 0"
-    expect_number(
+# Scores 0, ln 2, 2 ln 2; values 0, 7, 14: the output for beta = 1, 2 and 0.
+prediction(
+    "predict-mixture",
+    Number(
         "the output for β = 1",
-        plain,
         10.0,
-        mistakes={
-            14.0: best,
-            7.0: "that is the plain mean: it needs equal scores",
-            35 / 3: "scores are not yet weights: take e to each of them first",
-            70.0: "these weights add up to 7: what must a query's weights add up to?",
-        },
         hint="take e to each score, divide by the sum, then mix the values",
-    )
-    expect_number(
+        mistakes={
+            "that is the value of the best key alone. Which weight does a score of 0 get? e⁰ is 1, not 0": 14.0,
+            "that is the plain mean: it needs equal scores": 7.0,
+            "scores are not yet weights: take e to each of them first": 35 / 3,
+            "these weights add up to 7: what must a query's weights add up to?": 70.0,
+        },
+    ),
+    Number(
         "the output for β = 2",
-        doubled,
         12.0,
-        mistakes={
-            14.0: "the best key alone answers only in the limit: what is the ratio of two weights at β = 2?",
-            10.0: "β multiplies the scores: what is e to the power of 2·ln 2?",
-            20.0: "β multiplies the scores, not the output",
-            7 * (math.sqrt(2) + 4) / (3 + math.sqrt(2)): "a larger β is harder, not softer: try β = 0",
-        },
         hint="multiply the scores by 2 and go through the softmax again",
-    )
-    expect_number(
-        "the output for β = 0",
-        zero,
-        7.0,
         mistakes={
-            0.0: "all scores become 0, and e⁰ is 1: the weights are not 0",
-            14.0: "a larger β is harder, not softer: with β = 0 all scores are equal",
+            "the best key alone answers only in the limit: what is the ratio of two weights at β = 2?": 14.0,
+            "β multiplies the scores: what is e to the power of 2·ln 2?": 10.0,
+            "β multiplies the scores, not the output": 20.0,
+            "a larger β is harder, not softer: try β = 0": 7 * (math.sqrt(2) + 4) / (3 + math.sqrt(2)),
         },
+    ),
+    Number(
+        "the output for β = 0",
+        7.0,
         hint="with β = 0 all scores are equal: what are the weights?",
-    )
-    return "all three mixtures are right"
+        mistakes={
+            "all scores become 0, and e⁰ is 1: the weights are not 0": 0.0,
+            "a larger β is harder, not softer: with β = 0 all scores are equal": 14.0,
+        },
+    ),
+    right="all three mixtures are right",
+)
 
 
 @checker("masked-pooling")
 def check_masked_pooling(pool: Any) -> str:
-    """``pool(queries, keys, values, mask)``: scaled dot-product pooling with a boolean mask."""
+    """`pool(queries, keys, values, mask)`: scaled dot-product pooling with a boolean mask."""
     expect_function(pool)
     queries = torch.tensor([[2.0, 0, 0, 0], [0, 2, 2, 0]])
     keys = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]])
@@ -75,7 +63,7 @@ def check_masked_pooling(pool: Any) -> str:
     everything = torch.ones_like(mask)
     expect_close(
         pool(queries.clone(), keys.clone(), values.clone(), everything),
-        _pooled(queries, keys, values, everything),
+        _pool(queries, keys, values, everything),
         claim="without a masked key it is softmax(QKᵀ/√d) V",
         given=f"{given}, nothing masked",
         hint="compute scores, scale, weights and mixture one by one and print each",
@@ -83,7 +71,7 @@ def check_masked_pooling(pool: Any) -> str:
     )
     expect_close(
         pool(queries.clone(), keys.clone(), values.clone(), mask.clone()),
-        _pooled(queries, keys, values, mask),
+        _pool(queries, keys, values, mask),
         claim="a masked key has no influence, and the weights of the others add up to 1",
         given=f"{given}, mask {mask.int().tolist()}",
         hint="what must the score of a masked key be for its weight to become 0?",
@@ -92,16 +80,15 @@ def check_masked_pooling(pool: Any) -> str:
     _expect_any_size(pool)
     arguments = [queries.clone(), keys.clone(), values.clone(), mask.clone()]
     pool(*arguments)
-    for name, before, after in zip(
-        ("queries", "keys", "values", "mask"), (queries, keys, values, mask), arguments, strict=True
+    hint = "an operation that ends in _ works in place, and so do /= and x[...] = y"
+    for name, now, before in zip(
+        ("queries", "keys", "values", "mask"), arguments, (queries, keys, values, mask), strict=True
     ):
-        if not torch.equal(before, after):
-            hint = "an operation that ends in _ works in place, and so do /= and x[...] = y"
-            raise WrongAnswer(f"the argument {name} is left unchanged", hint, got=after)
+        expect_unchanged(name, now, before, hint)
     return "softmax over the keys, scaled by √d, masked before the softmax, arguments unchanged"
 
 
-def _pooled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+def _pool(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     scores = queries @ keys.T / math.sqrt(queries.shape[1])
     return F.softmax(scores.masked_fill(~mask, -math.inf), -1) @ values
 
@@ -114,7 +101,7 @@ def _expect_any_size(pool: Any) -> None:
     mask = torch.tensor([[True, False, True, False, True], [False, True, True, False, False]])
     expect_close(
         pool(queries.clone(), keys.clone(), values.clone(), mask.clone()),
-        _pooled(queries, keys, values, mask),
+        _pool(queries, keys, values, mask),
         claim="it works for other sizes, and for very low scores",
         given="2 queries and 5 keys of width 9, values of width 3, all scores near -27000",
         hint="does a number in your code stand for a size of the first example?",
@@ -156,7 +143,7 @@ def _masking_mistakes(queries: Tensor, keys: Tensor, values: Tensor, mask: Tenso
 
 @checker("debug-masked-softmax")
 def check_debug_masked_softmax(function: Any) -> str:
-    """``masked_softmax(X, valid_lens)`` freed of its faults; each shows on an input of its own."""
+    """`masked_softmax(X, valid_lens)` freed of its faults; each shows on an input of its own."""
     expect_function(function)
     X = torch.tensor([[[0.0, 1, 2], [1, 0, 0]], [[2, 0, 1], [0, 2, 2]]])
     lens = torch.tensor([2, 3])
@@ -169,13 +156,8 @@ def check_debug_masked_softmax(function: Any) -> str:
     )
     argument = X.clone()
     function(argument, lens.clone())
-    if not torch.equal(argument, X):
-        raise WrongAnswer(
-            "the argument X is left unchanged",
-            "call it twice on one tensor, with other lengths: what ends in _ writes into the caller's scores",
-            given=f"X {X.tolist()}",
-            got=argument,
-        )
+    hint = "call it twice on one tensor, with other lengths: what ends in _ writes into the caller's scores"
+    expect_unchanged("X", argument, X, hint, given=f"X {X.tolist()}")
     low = X - 3e6
     expect_close(
         function(low.clone(), lens.clone()),
@@ -184,24 +166,25 @@ def check_debug_masked_softmax(function: Any) -> str:
         given="X lowered by 3 000 000",
         hint="your fill value now is the largest score: which number is below every score?",
     )
-    empty_lens = torch.tensor([0, 3])
-    expect_close(
-        function(X.clone(), empty_lens.clone()),
-        masked_softmax(X, empty_lens),
-        claim="a query that may attend to nothing gets weights 0",
-        given="valid_lens [0, 3]",
-        hint="compare each row's sum with the number of keys it may see",
-        mistakes={
-            "0 divided by 0: a row of -inf has no softmax, so treat it apart": _with_row(X, math.nan),
-            "the row has no key, yet its weights add up to 1": _with_row(X, 1 / 3),
-        },
-    )
-    _expect_gradient(function, X, empty_lens)
+    _expect_empty_row(function, X)
     _expect_half(function, X.half(), lens)
     return "right weights, argument unchanged, very low scores, empty rows and their gradient, float16"
 
 
-def _expect_gradient(function: Any, X: Tensor, lens: Tensor) -> None:
+def _expect_empty_row(function: Any, X: Tensor) -> None:
+    """Weights 0 for a query without keys, and a gradient."""
+    lens = torch.tensor([0, 3])
+    expect_close(
+        function(X.clone(), lens.clone()),
+        masked_softmax(X, lens),
+        claim="a query that may attend to nothing gets weights 0",
+        given="valid_lens [0, 3]",
+        hint="compare each row's sum with the number of keys it may see",
+        mistakes={
+            "0 divided by 0: a row of -inf has no softmax, so treat it apart": _fill_row(X, math.nan),
+            "the row has no key, yet its weights add up to 1": _fill_row(X, 1 / 3),
+        },
+    )
     leaf = X.clone().requires_grad_()
     weights = function(leaf.clone(), lens.clone())
     try:
@@ -232,7 +215,8 @@ def _expect_half(function: Any, X: Tensor, lens: Tensor) -> None:
         raise WrongAnswer("the weights have the dtype of X", "cast them back", expected=X.dtype, got=weights.dtype)
 
 
-def _with_row(X: Tensor, number: float) -> Tensor:
+def _fill_row(X: Tensor, number: float) -> Tensor:
+    """The weights of example 1, and this number in place of those of example 0."""
     weights = masked_softmax(X, torch.tensor([3, 3]))
     weights[0] = number
     return weights
@@ -240,11 +224,11 @@ def _with_row(X: Tensor, number: float) -> Tensor:
 
 @checker("measure-saturation")
 def check_measure_saturation(measure: Any) -> str:
-    """``measure(d, scale)``: median over queries of the largest of 64 weights, for standard normal vectors."""
+    """`measure(d, scale)`: median over queries of the largest of 64 weights, for standard normal vectors."""
     expect_function(measure)
     probes = ((64, 1.0), (64, 0.25), (256, 0.125))
-    got = [one_number(measure(d, scale)) for d, scale in probes]
-    measured = [_saturation_mistakes(d, scale) for d, scale in probes]
+    measured = [_measure_saturation(d, scale) for d, scale in probes]
+    got = [read_number(measure(d, scale)) for d, scale in probes]
 
     def distance(hint: str) -> float:
         return max(abs(one[hint] - number) for one, number in zip(measured, got, strict=True))
@@ -263,12 +247,9 @@ def check_measure_saturation(measure: Any) -> str:
     return "agrees with our own measurement in three cases"
 
 
-def _saturation_mistakes(d: int, scale: float) -> dict[str, float]:
+def _measure_saturation(d: int, scale: float) -> dict[str, float]:
     """What well-known mistakes would measure, by hint; the right measurement has the empty hint."""
-    generator = torch.Generator().manual_seed(0)
-    queries = torch.randn(3000, 1, d, generator=generator)
-    keys = torch.randn(3000, 64, d, generator=generator)
-    scores = (queries * keys).sum(-1)
+    scores = (torch.randn(3000, 1, d) * torch.randn(3000, 64, d)).sum(-1)  # a row for each query, 64 keys of its own
     weights = F.softmax(scores * scale, -1)
 
     def median_top(factor: float, dim: int = -1) -> float:

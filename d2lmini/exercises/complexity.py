@@ -11,66 +11,62 @@ from torch import Tensor, nn
 
 from d2lmini.attention.heads import SelfAttention
 from d2lmini.attention.pooling import DotProductAttention
-from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured, expect_number, numbers
+from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured, expect_pair
+from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.instruments.layers import Convolution, SeparableConvolution
 
-
-@checker("predict-stack")
-def check_predict_stack(answer: Any) -> str:
-    """FLOPs for n = 10, d = 4 of a convolution with kernel 5, a GRU, and multi-head self-attention with 2 heads."""
-    convolution, gru, attention = numbers(answer, 3)
-    unit = "a multiply-add is 2 FLOPs in this book"
-    expect_number(
+# FLOPs for n = 10, d = 4 of a convolution with kernel 5, a GRU, and multi-head self-attention with 2 heads.
+prediction(
+    "predict-stack",
+    Number(
         "the convolution's count",
-        convolution,
         1600,
-        mistakes={
-            800: unit,
-            400: "each output feature is made from all 4 input features",
-            320: "that is a linear layer: the kernel covers 5 tokens",
-            40: "that is the number of outputs: how many products does each of them need?",
-            8000: "n stands in the formula once",
-            960: "there are zeros around the sequence: 10 outputs, not 6",
-        },
         hint="each of n outputs has d features, and each of them is made from all features of k tokens",
-    )
-    expect_number(
+        mistakes={
+            "a multiply-add is 2 FLOPs in this book": 800,
+            "each output feature is made from all 4 input features": 400,
+            "that is a linear layer: the kernel covers 5 tokens": 320,
+            "that is the number of outputs: how many products does each of them need?": 40,
+            "n stands in the formula once": 8000,
+            "there are zeros around the sequence: 10 outputs, not 6": 960,
+        },
+    ),
+    Number(
         "the GRU's count",
-        gru,
         1920,
-        mistakes={
-            960: f"{unit}. Or did you forget the matrices of the state?",
-            640: "a GRU has three pairs of matrices: two gates and a candidate",
-            2560: "that is an LSTM: a GRU has one pair of matrices less",
-            192: "that is one step: there are 10",
-        },
         hint="each step multiplies token and state by three matrices each",
-    )
-    expect_number(
-        "multi-head self-attention's count",
-        attention,
-        2880,
         mistakes={
-            1440: unit,
-            1600: "that is the mixing alone: where are the projections?",
-            1280: "those are the projections alone: where is the mixing?",
-            2560: "and after the concatenation? There are four projections",
-            4480: "the number of heads does not multiply the mixing: width per head?",
-            5760: "width per head? Two heads are half as wide each",
-            2080: "scores only, or one head only? The weights also meet the values",
+            "a multiply-add is 2 FLOPs in this book. Or did you forget the matrices of the state?": 960,
+            "a GRU has three pairs of matrices: two gates and a candidate": 640,
+            "that is an LSTM: a GRU has one pair of matrices less": 2560,
+            "that is one step: there are 10": 192,
         },
+    ),
+    Number(
+        "multi-head self-attention's count",
+        2880,
         hint="four projections, the scores and the mixture",
-    )
-    return "1600, 1920 and 2880: all three are right"
+        mistakes={
+            "a multiply-add is 2 FLOPs in this book": 1440,
+            "that is the mixing alone: where are the projections?": 1600,
+            "those are the projections alone: where is the mixing?": 1280,
+            "and after the concatenation? There are four projections": 2560,
+            "the number of heads does not multiply the mixing: width per head?": 4480,
+            "width per head? Two heads are half as wide each": 5760,
+            "scores only, or one head only? The weights also meet the values": 2080,
+        },
+    ),
+    right="1600, 1920 and 2880: all three are right",
+)
 
 
 @checker("design-dilations")
 def check_design_dilations(design: Any) -> str:
-    """``design(n, num_layers)``: the smallest kernel and dilations with which the last output sees all n tokens."""
+    """`design(n, num_layers)`: the smallest kernel and dilations with which the last output sees all n tokens."""
     expect_function(design)
     for n, num_layers in ((9, 2), (100, 4), (64, 6), (65, 6), (12, 1), (1, 2)):
         given = f"n = {n}, num_layers = {num_layers}"
-        kernel, dilations = _kernel_and_dilations(design(n, num_layers), num_layers, given)
+        kernel, dilations = _read_design(design(n, num_layers), num_layers, given)
         seen = {0}
         for dilation in dilations:
             seen = {offset + tap * dilation for offset in seen for tap in range(kernel)}
@@ -90,14 +86,14 @@ def check_design_dilations(design: Any) -> str:
     return "six designs reach every token with the smallest kernel"
 
 
-def _kernel_and_dilations(answer: Any, num_layers: int, given: str) -> tuple[int, list[int]]:
-    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise WrongAnswer("it returns (kernel_size, dilations)", "two things", given=given, got=answer)
+def _read_design(answer: Any, num_layers: int, given: str) -> tuple[int, list[int]]:
+    claim = "it returns (kernel_size, dilations)"
+    first, second = expect_pair(answer, claim=claim, hint="two things", given=given)
     try:
-        kernel, dilations = index(answer[0]), [index(dilation) for dilation in islice(answer[1], num_layers + 1)]
+        kernel, dilations = index(first), [index(dilation) for dilation in islice(second, num_layers + 1)]
     except TypeError as error:
         hint = "a whole number, and a list with a whole dilation for each layer"
-        raise WrongAnswer("it returns (kernel_size, dilations)", hint, given=given, got=answer) from error
+        raise WrongAnswer(claim, hint, given=given, got=answer) from error
     if len(dilations) != num_layers or min(dilations) < 1 or kernel < 1:
         hint = "one dilation of at least 1 for each layer"
         raise WrongAnswer("there is a dilation for each layer", hint, given=given, got=(kernel, dilations))
@@ -106,7 +102,7 @@ def _kernel_and_dilations(answer: Any, num_layers: int, given: str) -> tuple[int
 
 @checker("debug-counter")
 def check_debug_counter(count: Any) -> str:
-    """``count(n, d, num_heads)``: FLOPs of multi-head self-attention."""
+    """`count(n, d, num_heads)`: FLOPs of multi-head self-attention."""
     expect_function(count)
     for n, d, num_heads in ((5, 6, 1), (5, 6, 3), (7, 8, 4)):
         projection, mixing = 2 * n * d * d, 2 * n * n * d
@@ -135,7 +131,7 @@ def check_debug_counter(count: Any) -> str:
 
 @checker("measure-additive")
 def check_measure_additive(formula: Any) -> str:
-    """``formula(n, d)``: the FLOPs of additive self-attention with num_hiddens = d."""
+    """`formula(n, d)`: the FLOPs of additive self-attention with num_hiddens = d."""
     expect_function(formula)
     for n, d in ((5, 6), (9, 4), (3, 16)):
         mistakes = {
@@ -167,7 +163,7 @@ def check_measure_additive(formula: Any) -> str:
 
 @checker("find-crossover")
 def check_find_crossover(find: Any) -> str:
-    """``find(f, g, d)``: the smallest n at which f needs at least as many FLOPs as g, up to 40, or None."""
+    """`find(f, g, d)`: the smallest n at which f needs at least as many FLOPs as g, up to 40, or None."""
     expect_function(find)
     dtype = torch.get_default_dtype()
     pooling = DotProductAttention(0.0)
@@ -175,35 +171,32 @@ def check_find_crossover(find: Any) -> str:
     def mixing(X: Tensor) -> Any:
         return pooling(X, X, X)
 
+    def gru(d: int) -> nn.Module:
+        return nn.GRU(d, d, batch_first=True)
+
     probes = (
-        ("self-attention and a GRU", SelfAttention, lambda d: nn.GRU(d, d, batch_first=True), 6, 9),
-        ("self-attention and a GRU", SelfAttention, lambda d: nn.GRU(d, d, batch_first=True), 5, 8),
+        ("self-attention and a GRU", SelfAttention, gru, 6, 9),
+        ("self-attention and a GRU", SelfAttention, gru, 5, 8),
         ("self-attention and a convolution with kernel 3", SelfAttention, lambda d: Convolution(d, 3), 4, 1),
         ("mixing and a separable convolution", lambda d: mixing, lambda d: SeparableConvolution(d, 3), 9, 6),
         ("self-attention and a convolution with kernel 9", SelfAttention, lambda d: Convolution(d, 9), 13, 39),
         ("self-attention and a convolution with kernel 11", SelfAttention, lambda d: Convolution(d, 11), 10, 40),
         ("self-attention and a convolution with kernel 11", SelfAttention, lambda d: Convolution(d, 11), 12, None),
-        (
-            "a GRU and an LSTM",
-            lambda d: nn.GRU(d, d, batch_first=True),
-            lambda d: nn.LSTM(d, d, batch_first=True),
-            2,
-            None,
-        ),
+        ("a GRU and an LSTM", gru, lambda d: nn.LSTM(d, d, batch_first=True), 2, None),
     )
     for name, f, g, d, expected in probes:
         torch.set_default_dtype(dtype)
         got = find(f(d), g(d), d)
         if got == expected and not isinstance(got, bool):
             continue
-        hint = _crossover_hint(got, expected)
+        hint = _find_crossover_hint(got, expected)
         raise WrongAnswer(
             "it finds the crossover", hint, given=f"{name}, d = {d}", expected=str(expected), got=str(got)
         )
     return "right for eight pairs of layers"
 
 
-def _crossover_hint(got: Any, expected: int | None) -> str:
+def _find_crossover_hint(got: Any, expected: int | None) -> str:
     hint = "count both for n = 1, 2, 3, ... and compare"
     if expected is None:
         hint = "up to n = 40, f is cheaper: return None then"

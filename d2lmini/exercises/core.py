@@ -13,6 +13,10 @@ Checker = Callable[[Any], str]
 _CHECKERS: dict[str, Checker] = {}
 _LONGEST = 240  # characters of an expected or given value
 
+Result = float | Tensor
+# The hint for a well-known mistake, and what it gives: a result, or several of them.
+Mistakes = Mapping[str, Result | tuple[Result, ...]]
+
 
 class WrongAnswer(Exception):
     """An answer without a property that it must have.
@@ -21,7 +25,7 @@ class WrongAnswer(Exception):
         claim: the property, as a sentence.
         hint: a question or an observation that helps to find the mistake.
         given: the tiny input on which it shows.
-        expected: what a right answer gives there; ``None`` where that would give the solution away.
+        expected: what a right answer gives there; `None` where that would give the solution away.
         got: what the answer gave.
     """
 
@@ -29,15 +33,15 @@ class WrongAnswer(Exception):
         super().__init__(claim)
         lines = [f"this does not hold yet: {claim}"]
         lines += [f"for      {given}"] if given else []
-        lines += [f"expected {_short(expected)}"] if expected is not None else []
-        lines += [f"got      {_short(got)}"] if got is not None else []
+        lines += [f"expected {_shorten(expected)}"] if expected is not None else []
+        lines += [f"got      {_shorten(got)}"] if got is not None else []
         self.report = "\n  ".join([*lines, f"hint: {hint}"])
 
 
 def checker(name: str) -> Callable[[Checker], Checker]:
-    """Register a function as the checker of the exercise ``name``.
+    """Register a function as the checker of the exercise `name`.
 
-    It takes the answer and returns what was verified, as a sentence; it raises :class:`WrongAnswer` for a wrong one.
+    It takes the answer and returns what was verified, as a sentence; it raises `WrongAnswer` for a wrong one.
 
     Raises:
         ValueError: if the name is taken.
@@ -52,22 +56,30 @@ def checker(name: str) -> Callable[[Checker], Checker]:
     return register
 
 
+def list_exercises() -> list[str]:
+    """The names of all exercises that have a checker, in the order of the alphabet."""
+    return sorted(_CHECKERS)
+
+
 def check(name: str, answer: Any) -> None:
-    """Print whether ``answer`` solves the exercise ``name``, and if not, what is wrong and a hint.
+    """Print whether `answer` solves the exercise `name`, and if not, what is wrong and a hint.
 
     A wrong answer never raises: an error in the student's code is reported like any other mistake. The state of
-    torch's random numbers, its default dtype and its gradient mode are left as they were.
+    torch's random numbers, its default dtype and its gradient mode are left as they were. Every
+    chapter ends with exercises that call it, from the first one on.
+
+    Chapter: Attention pooling.
 
     Args:
         name: name of the exercise, as in the chapter.
-        answer: the function, class or number asked for. ``None``, or a function that raises ``NotImplementedError``,
+        answer: the function, class or number asked for. `None`, or a function that raises `NotImplementedError`,
             counts as not attempted.
 
     Raises:
         ValueError: if there is no exercise of that name.
     """
     if name not in _CHECKERS:
-        raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(sorted(_CHECKERS))}")
+        raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(list_exercises())}")
     if answer is None:
         print(f"{name}: not attempted yet")
         return
@@ -97,19 +109,8 @@ def _report_error(name: str, error: BaseException) -> None:
     print("  hint: run it yourself on a small input and look at the shapes")
 
 
-def expect_function(answer: Any) -> None:
-    """Check that the answer can be called.
-
-    Raises:
-        WrongAnswer: if not.
-    """
-    if not callable(answer):
-        hint = "pass the function itself, without parentheses after its name"
-        raise WrongAnswer("the answer is a function", hint, got=type(answer).__name__)
-
-
-def numbers(answer: Any, count: int) -> list[float]:
-    """The ``count`` numbers of a prediction.
+def read_numbers(answer: Any, count: int) -> list[float]:
+    """The `count` numbers of a prediction.
 
     Raises:
         WrongAnswer: if there are more, fewer, or something else.
@@ -126,7 +127,7 @@ def numbers(answer: Any, count: int) -> list[float]:
     return found
 
 
-def one_number(answer: Any) -> float:
+def read_number(answer: Any) -> float:
     """The one number that a measurement returned.
 
     Raises:
@@ -139,9 +140,26 @@ def one_number(answer: Any) -> float:
         raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error
 
 
-def hint_for(got: float, mistakes: Mapping[str, float], otherwise: str, tolerance: float = 1e-4) -> str:
-    """The hint of the well-known mistake that gives this number; ``mistakes`` maps hints to numbers."""
-    return next((hint for hint, wrong in mistakes.items() if abs(got - wrong) <= tolerance), otherwise)
+def expect_function(answer: Any) -> None:
+    """Check that the answer can be called.
+
+    Raises:
+        WrongAnswer: if not.
+    """
+    if not callable(answer):
+        hint = "pass the function itself, without parentheses after its name"
+        raise WrongAnswer("the answer is a function", hint, got=type(answer).__name__)
+
+
+def expect_pair(found: Any, *, claim: str, hint: str, given: str = "") -> tuple[Any, Any]:
+    """The two things that an answer returned, in a tuple or a list.
+
+    Raises:
+        WrongAnswer: if it returned something else.
+    """
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise WrongAnswer(claim, hint, given=given, got=type(found).__name__)
+    return found[0], found[1]
 
 
 def expect_measured(
@@ -151,32 +169,18 @@ def expect_measured(
     claim: str,
     given: str,
     hint: str,
-    mistakes: Mapping[str, float],
+    mistakes: Mistakes,
     tolerance: float = 1e-4,
 ) -> None:
-    """Check a measured or computed number; ``mistakes`` maps the hint for a well-known mistake to what it gives.
+    """Check a measured or computed number; `hint` is for a number that none of the `mistakes` gives.
 
     Raises:
-        WrongAnswer: if ``answer`` is no number, or further than ``tolerance`` from ``expected``.
+        WrongAnswer: if `answer` is no number, or further than `tolerance` from `expected`.
     """
-    got = one_number(answer)
-    if not abs(got - expected) <= tolerance:
-        hint = hint_for(got, mistakes, hint, tolerance)
+    got = read_number(answer)
+    if not is_near(got, expected, tolerance):
+        hint = find_hint(got, mistakes, hint, tolerance)
         raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
-
-
-def expect_number(
-    name: str, got: float, expected: float, *, mistakes: Mapping[float, str], hint: str, tolerance: float = 0.01
-) -> None:
-    """Check a predicted number without giving it away; ``mistakes`` maps a well-known wrong number to its hint.
-
-    Raises:
-        WrongAnswer: if ``got`` is further than ``tolerance`` from ``expected``.
-    """
-    if abs(got - expected) <= tolerance:
-        return
-    hint = next((text for number, text in mistakes.items() if abs(got - number) <= tolerance), hint)
-    raise WrongAnswer(f"{name} is another number", hint, got=got)
 
 
 def expect_close(
@@ -186,50 +190,64 @@ def expect_close(
     claim: str,
     given: str,
     hint: str,
-    mistakes: Mapping[str, Tensor] | None = None,
+    mistakes: Mistakes | None = None,
     tolerance: float = 1e-4,
 ) -> None:
-    """Check a result against the right one; ``mistakes`` maps the hint for a well-known mistake to what it gives.
+    """Check a result against the right one; `hint` is for a result that none of the `mistakes` gives.
 
     Raises:
-        WrongAnswer: if ``got`` is no tensor, has another shape, or differs by more than ``tolerance``.
+        WrongAnswer: if `got` is no tensor, has another shape, or differs by more than `tolerance`.
     """
     if not isinstance(got, Tensor):
         raise WrongAnswer(claim, "return a tensor", given=given, got=type(got).__name__)
     if got.shape != expected.shape:
-        shapes = {"expected": f"shape {tuple(expected.shape)}", "got": f"shape {tuple(got.shape)}"}
-        raise WrongAnswer(claim, "write the shape of each step next to it", given=given, **shapes)
-    if _near(got, expected, tolerance):
-        return
-    hint = next((text for text, wrong in (mistakes or {}).items() if _near(got, wrong, tolerance)), hint)
-    raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
+        hint = "write the shape of each step next to it"
+        raise WrongAnswer(claim, hint, given=given, expected=name_shape(expected), got=name_shape(got))
+    if not is_near(got, expected, tolerance):
+        hint = find_hint(got, mistakes or {}, hint, tolerance)
+        raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
 
 
-def expect_unchanged(name: str, now: Tensor, before: Tensor, hint: str = "work on a new tensor") -> None:
+def expect_unchanged(
+    name: str, now: Tensor, before: Tensor, hint: str = "work on a new tensor", *, given: str = ""
+) -> None:
     """Check that an answer has left its argument alone.
 
     Raises:
         WrongAnswer: if not.
     """
     if not torch.equal(now, before):
-        raise WrongAnswer(f"the argument {name} is left unchanged", hint, got=now)
+        raise WrongAnswer(f"the argument {name} is left unchanged", hint, given=given, got=now)
 
 
-def _near(a: Tensor, b: Tensor, tolerance: float) -> bool:
-    return a.shape == b.shape and torch.allclose(
-        a.detach().double(), b.double(), rtol=0.0, atol=tolerance, equal_nan=True
-    )
+def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float = 1e-4) -> str:
+    """The hint for the first of the well-known mistakes that gives this result, or `otherwise`."""
+    for hint, wrong in mistakes.items():
+        if any(is_near(got, result, tolerance) for result in (wrong if isinstance(wrong, tuple) else (wrong,))):
+            return hint
+    return otherwise
 
 
-def _short(value: Any) -> str:
+def is_near(a: Result, b: Result, tolerance: float) -> bool:
+    """Whether two results have one shape, and no entry differs by more than the tolerance; NaN is near NaN."""
+    first, second = (torch.as_tensor(result, dtype=torch.float64).detach() for result in (a, b))
+    return first.shape == second.shape and torch.allclose(first, second, rtol=0.0, atol=tolerance, equal_nan=True)
+
+
+def name_shape(found: Any) -> str:
+    """The shape of a tensor, or the type of anything else, for a report."""
+    return f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+
+
+def _shorten(value: Any) -> str:
     """One line, cut where it is long: numbers with six digits at most."""
-    line = _one_line(value)
+    line = _write(value)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
 
 
-def _one_line(value: Any) -> str:
+def _write(value: Any) -> str:
     if isinstance(value, Tensor):
         value = value.detach().double().cpu().tolist()
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_one_line(entry) for entry in value) + "]"
+        return "[" + ", ".join(_write(entry) for entry in value) + "]"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

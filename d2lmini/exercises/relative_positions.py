@@ -15,122 +15,118 @@ from d2lmini.exercises.core import (
     expect_close,
     expect_function,
     expect_measured,
-    expect_number,
     expect_unchanged,
-    numbers,
 )
+from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.positions.added import make_angles
 from d2lmini.positions.biases import alibi_slopes
 from d2lmini.positions.rotary import apply_rotary
 
-
-@checker("predict-relative")
-def check_predict_relative(answer: Any) -> str:
-    """Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair."""
-    bias, weight, angle = numbers(answer, 3)
-    expect_number(
+# Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair.
+prediction(
+    "predict-relative",
+    Number(
         "(a)",
-        bias,
         264,
-        mistakes={
-            33: "each head has its own",
-            256: "an offset of 0 has a number, too",
-            136: "offsets are negative, too",
-            128: "offsets are negative, too, and there is an offset of 0",
-        },
         hint="how many offsets are there from -16 to 16?",
-    )
-    expect_number(
+        mistakes={
+            "each head has its own": 33,
+            "an offset of 0 has a number, too": 256,
+            "offsets are negative, too": 136,
+            "offsets are negative, too, and there is an offset of 0": 128,
+        },
+    ),
+    Number(
         "(b)",
-        weight,
         math.exp(-1),
-        mistakes={
-            0.125: "that is the slope: 8 places further the score is lower by 8 times that. And the weight?",
-            1.0: "that is by how much the score is lower: what does the softmax make of it?",
-            -1.0: "that is by how much the score is lower: what does the softmax make of it?",
-            0.5: "the softmax takes powers of e, not of 2",
-            math.e: "that is the near key's weight divided by the far one's: turn it over",
-            math.exp(-1 / 8): "one place further: e^(-m). And 8 places further?",
-            math.exp(-2): "slopes begin at 1/2: the third head has 1/8",
-            math.exp(-0.5): "slopes begin at 1/2, for h = 1: the third head has 1/8",
-        },
         hint="the third slope of 8 heads is 2^(-3); each place further costs a factor e^(-m)",
-        tolerance=0.004,
-    )
-    expect_number(
-        "(c)",
-        angle,
-        1000 * 10000 ** (-62 / 64),
         mistakes={
-            0.1: "what is the largest 2j? It is p - 2, not p",
-            1000: "that is the fastest pair",
-            7.6: "in radians, not in degrees",
-            11.55: "the exponent is 2j/p, and the largest 2j is p - 2",
+            "that is the slope: 8 places further the score is lower by 8 times that. And the weight?": 0.125,
+            "that is by how much the score is lower: what does the softmax make of it?": (1.0, -1.0),
+            "the softmax takes powers of e, not of 2": 0.5,
+            "that is the near key's weight divided by the far one's: turn it over": math.e,
+            "one place further: e^(-m). And 8 places further?": math.exp(-1 / 8),
+            "slopes begin at 1/2: the third head has 1/8": math.exp(-2),
+            "slopes begin at 1/2, for h = 1: the third head has 1/8": math.exp(-0.5),
         },
+        tolerance=0.004,
+    ),
+    Number(
+        "(c)",
+        1000 * 10000 ** (-62 / 64),
         hint="the slowest pair has the largest 2j, which is p - 2: multiply its frequency by 1000",
-        tolerance=0.004 if abs(angle) < 5 else 0.1,
-    )
-    return "264, 0.368 and 0.133: all three are right"
+        mistakes={
+            "what is the largest 2j? It is p - 2, not p": 0.1,
+            "that is the fastest pair": 1000,
+            "in radians, not in degrees": (7.6, 7.64),
+            "the exponent is 2j/p, and the largest 2j is p - 2": (11.5, 11.55),
+        },
+        tolerance=0.004,
+    ),
+    right="264, 0.368 and 0.133: all three are right",
+)
 
 
 @checker("alibi-slopes")
 def check_alibi_slopes(slopes: Any) -> str:
-    """``slopes(num_heads)``: the slopes that the authors' program takes."""
+    """`slopes(num_heads)`: the slopes that the authors' program takes."""
     expect_function(slopes)
     for heads in (8, 4, 6, 12, 3, 1):
         expected = alibi_slopes(heads).double()
-        formula = torch.tensor([2 ** (-8 * h / heads) for h in range(1, heads + 1)], dtype=torch.float64)
-        power = 1 << (heads.bit_length() - 1)
-        left, twice = heads - power, [2 ** (-4 * h / power) for h in range(1, 2 * power + 1)]
         got = slopes(heads)
         got = torch.tensor(got) if isinstance(got, (list, tuple)) else got
         if not isinstance(got, Tensor):
             raise WrongAnswer("it returns slopes", "return a tensor or a list", got=type(got).__name__)
-        if isinstance(got, Tensor) and got.dim() == 1 and len(got) != heads:
+        if got.dim() == 1 and len(got) != heads:
             hint = "the heads beyond the power of two need slopes, too, and no others"
             raise WrongAnswer("there is one slope for each head", hint, given=f"num_heads = {heads}", got=got)
-        mistakes = {
-            "a slope is positive; the penalty is minus the slope times the distance": -expected,
-            "h counts from 1: the first of 8 slopes is 1/2": torch.tensor(
-                [2 ** (-8 * h / heads) for h in range(heads)]
-            ).double(),
-        }
-        if left:
-            begin = expected[:power]
-            mistakes |= {
-                "that is the formula of the paper: what does the program do if it is no power of two?": formula,
-                "the first, third, fifth, ... slope for twice the power, not the first ones": torch.cat(
-                    [begin, torch.tensor(twice[:left]).double()]
-                ),
-                "the first, third, fifth, ... slope, not the second and fourth": torch.cat(
-                    [begin, torch.tensor(twice[1::2][:left]).double()]
-                ),
-                "the program does not sort them": expected.sort(descending=True).values,
-                "take the largest power of two below, not above": torch.tensor(twice[:heads]).double(),
-            }
         expect_close(
             got,
             expected,
             claim="they are the program's slopes",
             given=f"num_heads = {heads}",
             hint="take the slopes for the largest power of two first; how many heads are left?",
-            mistakes=mistakes,
+            mistakes=_list_wrong_slopes(heads, expected),
             tolerance=1e-5,
         )
     return "right for 1, 3, 4, 6, 8 and 12 heads"
 
 
-def _turned(X: Tensor, angles: Tensor) -> Tensor:
+def _list_wrong_slopes(heads: int, expected: Tensor) -> dict[str, Tensor]:
+    def power_of_two(*exponents: float) -> Tensor:
+        return 2 ** torch.tensor(exponents, dtype=torch.float64)
+
+    mistakes = {
+        "a slope is positive; the penalty is minus the slope times the distance": -expected,
+        "h counts from 1: the first of 8 slopes is 1/2": power_of_two(*(-8 * h / heads for h in range(heads))),
+    }
+    power = 1 << (heads.bit_length() - 1)
+    if heads == power:
+        return mistakes
+    twice = power_of_two(*(-4 * h / power for h in range(1, 2 * power + 1)))
+    begin, left = expected[:power], heads - power
+    return mistakes | {
+        "that is the formula of the paper: what does the program do if it is no power of two?": (
+            power_of_two(*(-8 * h / heads for h in range(1, heads + 1)))
+        ),
+        "the first, third, fifth, ... slope for twice the power, not the first ones": torch.cat([begin, twice[:left]]),
+        "the first, third, fifth, ... slope, not the second and fourth": torch.cat([begin, twice[1::2][:left]]),
+        "the program does not sort them": expected.sort(descending=True).values,
+        "take the largest power of two below, not above": twice[:heads],
+    }
+
+
+def _turn(X: Tensor, angles: Tensor) -> Tensor:
     x, y = X[:, 0::2], X[:, 1::2]
-    turned = [x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()]
-    return torch.stack(turned, dim=-1).flatten(1)
+    pairs = [x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()]
+    return torch.stack(pairs, dim=-1).flatten(1)
 
 
 @checker("debug-rotary")
 def check_debug_rotary(attend: Any) -> str:
-    """``attend(Q, K, V)``: attention with rotary embedding, for one sequence and one head."""
+    """`attend(Q, K, V)`: attention with rotary embedding, for one sequence and one head."""
     expect_function(attend)
-    rng = torch.Generator().manual_seed(5)
+    rng = torch.Generator().manual_seed(5)  # the chapter prints what this sequence gives
     Q, K, V = 2 * torch.randn(3, 3, 4, generator=rng, dtype=torch.float64)
     given = [part.clone() for part in (Q, K, V)]
     got = attend(*given)
@@ -142,14 +138,14 @@ def check_debug_rotary(attend: Any) -> str:
     outputs = {}
     for wrong in itertools.chain.from_iterable(itertools.combinations(faults, k) for k in range(4)):
         angles = make_angles(3, 8)[:, :2] if "slow" in wrong else make_angles(3, 4)
-        scores = _turned(Q, angles) @ _turned(K, -angles if "keys" in wrong else angles).T / 2
-        outputs[wrong] = scores.softmax(1) @ (_turned(V, angles) if "values" in wrong else V)
+        scores = _turn(Q, angles) @ _turn(K, -angles if "keys" in wrong else angles).T / 2
+        outputs[wrong] = scores.softmax(1) @ (_turn(V, angles) if "values" in wrong else V)
     mistakes = {}
     for wrong, output in outputs.items():
         if wrong:
             more = f" (one of {len(wrong)} faults)" if len(wrong) > 1 else ""
             mistakes[faults["slow" if wrong == ("keys", "slow") else wrong[0]] + more] = output
-    back = _turned(Q, -make_angles(3, 4)) @ _turned(K, -make_angles(3, 4)).T / 2
+    back = _turn(Q, -make_angles(3, 4)) @ _turn(K, -make_angles(3, 4)).T / 2
     mistakes["turn by +iω, as in the starter: both turn in the other direction now"] = back.softmax(1) @ V
     mistakes["without any turning it is a bag of words"] = (Q @ K.T / 2).softmax(1) @ V
     expect_close(
@@ -167,7 +163,7 @@ def check_debug_rotary(attend: Any) -> str:
 
 @checker("measure-window")
 def check_measure_window(window: Any) -> str:
-    """``window(slope, share)``: how many of the nearest keys hold that share of the weight."""
+    """`window(slope, share)`: how many of the nearest keys hold that share of the weight."""
     expect_function(window)
     for slope, share in ((0.5, 0.9), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5)):
         exact = math.log(1 - share) / -slope
@@ -195,7 +191,7 @@ def check_measure_window(window: Any) -> str:
 
 @checker("rotary-base")
 def check_rotary_base(base: Any) -> str:
-    """``base(length, p)``: with which the slowest pair turns by π between the first and the last position."""
+    """`base(length, p)`: with which the slowest pair turns by π between the first and the last position."""
     expect_function(base)
     for length, p in ((33, 4), (100, 8), (4096, 64)):
         turn = (length - 1) / math.pi
@@ -226,10 +222,9 @@ def check_rotary_base(base: Any) -> str:
 
 @checker("rotary-picture")
 def check_rotary_picture(rotate: Any) -> str:
-    """``rotate(X)``: rotary embedding of a picture (rows, columns, p): one half by row, the other by column."""
+    """`rotate(X)`: rotary embedding of a picture (rows, columns, p): one half by row, the other by column."""
     expect_function(rotate)
-    rng = torch.Generator().manual_seed(6)
-    X = torch.randn(2, 3, 8, generator=rng, dtype=torch.float64)
+    X = torch.randn(2, 3, 8, dtype=torch.float64)
     got = rotate(given := X.clone())
     first, second = X.chunk(2, -1)
 

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 import d2lmini as d2l
-from d2lmini.exercises import core
+from d2lmini.exercises import list_exercises
+from d2lmini.exercises.core import checker
+from d2lmini.exercises.prediction import Number
 from tests.package.exercises.answers import RIGHT, WRONG
 
 
@@ -35,8 +37,14 @@ def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys:
     assert hint in out.partition("hint: ")[2], out
 
 
-def test_every_exercise_is_covered() -> None:
-    assert set(RIGHT) == {name for name, _, _ in WRONG} == set(core._CHECKERS)
+@pytest.mark.parametrize("name", list_exercises())
+def test_an_exercise_has_answers(name: str) -> None:
+    assert RIGHT.get(name), f"no right answer to {name!r} in tests/package/exercises/answers"
+    assert any(name == exercise for exercise, _, _ in WRONG), f"no wrong answer to {name!r} there"
+
+
+def test_answers_belong_to_exercises() -> None:
+    assert {*RIGHT, *(name for name, _, _ in WRONG)} <= {*list_exercises()}
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -112,4 +120,16 @@ def test_an_unknown_exercise_is_refused() -> None:
 
 def test_a_name_is_taken_once() -> None:
     with pytest.raises(ValueError, match="already a checker named 'masked-pooling'"):
-        core.checker("masked-pooling")(lambda answer: "")
+        checker("masked-pooling")(lambda answer: "")
+
+
+@pytest.mark.parametrize("mistakes", [{"half": 4.0, "a quarter": 4.001}, {"the right one": (2.0, 8.0)}])
+def test_two_hints_for_one_number_are_refused(mistakes: dict[str, float | tuple[float, ...]]) -> None:
+    with pytest.raises(ValueError, match="mistakes of the width must give different numbers"):
+        Number("the width", 8.0, hint="count", mistakes=mistakes)
+
+
+def test_one_hint_may_be_for_several_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    for angle in (7.6, 7.64):
+        d2l.check("predict-relative", (264, 0.368, angle))
+        assert "in radians, not in degrees" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "What heads learn, and which matter", first part: counting, gates, cuts, groups."""
+"""Counting heads, and moving, cutting and grouping them."""
 
 from __future__ import annotations
 
@@ -7,77 +7,65 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini.exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_number,
-    expect_unchanged,
-    numbers,
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged
+from d2lmini.exercises.prediction import Number, prediction
 
-
-@checker("predict-staircase")
-def check_predict_staircase(answer: Any) -> str:
-    """Right answers with two heads of five and with none; removals that twins survive, worst and best order."""
-    two, none, worst, best = numbers(answer, 4)
-    expect_number(
+# Right answers with two heads of five and with none; removals that twins survive, worst and best order.
+prediction(
+    "predict-staircase",
+    Number(
         "(a)",
-        two,
         0.43,
-        mistakes={
-            0.4: "the other three questions are guessed: is a guess never right?",
-            0.03: "that is what the guesses add; two questions are answered",
-            0.55: "guesses are right once in 20, not once in 4",
-            0.45: "how many letters are there in this task?",
-            0.6: "that is the share of questions that are only guessed",
-            2.15: "that counts questions; the task asks for a share of all answers",
-            43: "a share is a number between 0 and 1",
-        },
         hint="how many questions are answered, how many guessed, and how often is a guess right?",
+        mistakes={
+            "the other three questions are guessed: is a guess never right?": 0.4,
+            "that is what the guesses add; two questions are answered": 0.03,
+            "guesses are right once in 20, not once in 4": 0.55,
+            "how many letters are there in this task?": 0.45,
+            "that is the share of questions that are only guessed": 0.6,
+            "that counts questions; the task asks for a share of all answers": 2.15,
+            "a share is a number between 0 and 1": 43,
+        },
         tolerance=0.004,
-    )
-    expect_number(
+    ),
+    Number(
         "(b)",
-        none,
         0.05,
-        mistakes={
-            0.0: "without any head it still guesses",
-            0.2: "it guesses among the letters, not the questions",
-            5: "a share is a number between 0 and 1",
-        },
         hint="each answer is a guess among 20 letters",
+        mistakes={
+            "without any head it still guesses": 0.0,
+            "it guesses among the letters, not the questions": 0.2,
+            "a share is a number between 0 and 1": 5,
+        },
         tolerance=0.004,
-    )
-    expect_number(
+    ),
+    Number(
         "(c)",
-        worst,
         1,
-        mistakes={
-            5: "who chooses the order? After one twin, the other one may be next",
-            0: "the first head to go has a twin that does its work",
-            2: "the second head to go may be the twin of the first",
-        },
         hint="the worst order takes a head, and then the one that could do its work",
-    )
-    expect_number(
-        "(d)",
-        best,
-        5,
         mistakes={
-            10: "who answers then?",
-            9: "one head is left: which questions can it answer?",
-            1: "that is the worst order; here you choose",
+            "who chooses the order? After one twin, the other one may be next": 5,
+            "the first head to go has a twin that does its work": 0,
+            "the second head to go may be the twin of the first": 2,
         },
+    ),
+    Number(
+        "(d)",
+        5,
         hint="how many heads must stay, so that each question has one?",
-    )
-    return "0.43 and 0.05; one removal in the worst order, five in the best"
+        mistakes={
+            "who answers then?": 10,
+            "one head is left: which questions can it answer?": 9,
+            "that is the worst order; here you choose": 1,
+        },
+    ),
+    right="0.43 and 0.05; one removal in the worst order, five in the best",
+)
 
 
 @checker("gate-importance")
 def check_gate_importance(gate_importance: Any) -> str:
-    """``gate_importance(loss, num_heads, examples)`` returns the mean of |dL/dgate| at gates 1, ``(num_heads,)``."""
+    """`gate_importance(loss, num_heads, examples)` returns the mean of |dL/dgate| at gates 1, `(num_heads,)`."""
     expect_function(gate_importance)
     cases = (([3.0, -3.0, 0.0], [1.0, 2.0, 0.0], [-2.0, -5.0, 0.0]), ([1.0, -4.0], [-1.0, 3.0], [2.0, 2.0]))
     for rows in cases:
@@ -95,20 +83,7 @@ def check_gate_importance(gate_importance: Any) -> str:
             claim="it is the mean of the absolute gradients",
             given=given,
             hint="one gradient an example, at gates 1; then absolute values; then their mean",
-            mistakes={
-                "a gradient of 3 and one of -3 are two strong effects: do they cancel?": slopes.mean(dim=0),
-                "the absolute value comes before the mean: 3 and -3 must not cancel": slopes.mean(dim=0).abs(),
-                "the mean over the examples, not their sum": slopes.abs().sum(dim=0),
-                "the sum of the gradients cancels, and a mean is asked for": slopes.sum(dim=0).abs(),
-                "where is the trained model? At which gates is the gradient to be taken?": -slopes.mean(dim=0),
-                "absolute values, not squares": slopes.square().mean(dim=0),
-                "divide by the number of examples, not of heads": slopes.abs().sum(dim=0) / slopes.shape[1],
-                "the largest example is not the mean": slopes.abs().amax(dim=0),
-                "removing the head is ablation; here the gate is moved only a little": torch.zeros(slopes.shape[1]),
-                "does each example begin with a gradient of 0, or does it add to that of the one before?": (
-                    slopes.cumsum(dim=0).abs().mean(dim=0)
-                ),
-            },
+            mistakes=_list_wrong_means(slopes),
         )
 
     def at_gates(gates: Tensor, example: Tensor) -> Tensor:
@@ -125,9 +100,26 @@ def check_gate_importance(gate_importance: Any) -> str:
     return "the mean of absolute gradients at gates 1, without cancelling"
 
 
+def _list_wrong_means(slopes: Tensor) -> dict[str, Tensor]:
+    return {
+        "a gradient of 3 and one of -3 are two strong effects: do they cancel?": slopes.mean(dim=0),
+        "the absolute value comes before the mean: 3 and -3 must not cancel": slopes.mean(dim=0).abs(),
+        "the mean over the examples, not their sum": slopes.abs().sum(dim=0),
+        "the sum of the gradients cancels, and a mean is asked for": slopes.sum(dim=0).abs(),
+        "where is the trained model? At which gates is the gradient to be taken?": -slopes.mean(dim=0),
+        "absolute values, not squares": slopes.square().mean(dim=0),
+        "divide by the number of examples, not of heads": slopes.abs().sum(dim=0) / slopes.shape[1],
+        "the largest example is not the mean": slopes.abs().amax(dim=0),
+        "removing the head is ablation; here the gate is moved only a little": torch.zeros(slopes.shape[1]),
+        "does each example begin with a gradient of 0, or does it add to that of the one before?": (
+            slopes.cumsum(dim=0).abs().mean(dim=0)
+        ),
+    }
+
+
 @checker("debug-cut")
 def check_debug_cut(cut: Any) -> str:
-    """``cut(W_q, W_k, W_v, W_o, num_heads, keep)``: rows of three matrices, columns of the last one."""
+    """`cut(W_q, W_k, W_v, W_o, num_heads, keep)`: rows of three matrices, columns of the last one."""
     expect_function(cut)
     for d, num_heads, keep in ((8, 4, [1, 3]), (6, 3, [2]), (8, 2, [0, 1]), (8, 4, [3, 1])):
         i = torch.arange(d)
@@ -181,7 +173,7 @@ def _expect_values_and_output(
 
 @checker("share-keys")
 def check_share_keys(share_keys: Any) -> str:
-    """``share_keys(W_k, num_heads, num_groups)`` returns the mean projection of each group of heads."""
+    """`share_keys(W_k, num_heads, num_groups)` returns the mean projection of each group of heads."""
     expect_function(share_keys)
     for d, num_heads, num_groups in ((8, 4, 2), (12, 4, 1), (6, 3, 3), (16, 8, 2)):
         W = torch.randn(d, d)

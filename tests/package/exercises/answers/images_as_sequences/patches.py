@@ -1,4 +1,4 @@
-"""Answers to the exercises of the chapter "Images as sequences"."""
+"""Answers to the exercises: what a patch is, how it becomes a token, and what it costs to hide it."""
 
 from __future__ import annotations
 
@@ -132,22 +132,6 @@ def turned(which: Tensor) -> Tensor:
     return F.one_hot(which % 4 * 4 + which // 4, 16).bool()
 
 
-def grid_with_loops(by_row: Tensor, by_column: Tensor) -> Tensor:
-    return torch.stack([row + column for row in by_row for column in by_column])
-
-
-def grid_in_place(by_row: Tensor, by_column: Tensor) -> Tensor:
-    table = grid_with_loops(by_row, by_column)
-    by_row += 1
-    return table
-
-
-def grid_changing_columns(by_row: Tensor, by_column: Tensor) -> Tensor:
-    table = grid_with_loops(by_row, by_column)
-    by_column += 1
-    return table
-
-
 def priced_and_emptied(model: Any, X: Tensor, y: Tensor, which: Tensor) -> Any:
     found = priced()(model, X, y, which)
     y.zero_()
@@ -160,24 +144,11 @@ def patchify_by_sum(X: Tensor, size: int) -> Tensor:
     return F.unfold(X, kernel_size=size, stride=size).mT
 
 
-def scrambled_and_sorted(P: Tensor, order: Tensor) -> Tensor:
-    found = P[order]
-    order.copy_(order.sort().values)
-    return found
-
-
-def scrambled_in_place(P: Tensor, order: Tensor) -> Tensor:
-    P.copy_(P[order])
-    return P
-
-
 RIGHT: dict[str, list[Any]] = {
     "predict-patches": [(196, 768, 256, 16), [196.0, 768, 256, 16], torch.tensor([196, 768, 256, 16])],
     "patchify": [patches(2, 4, 1, 3, 5), unfolded, with_loops],
     "debug-patch-tokens": [placed(), placed_with_loops],
     "measure-patch": [priced(), priced_with_loops],
-    "grid-positions": [lambda rows, columns: (rows[:, None] + columns).flatten(0, 1), grid_with_loops],
-    "scrambled-positions": [lambda P, order: P[order], lambda P, order: torch.stack([P[i] for i in order.tolist()])],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -261,7 +232,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-patch", priced(result=lambda before, after: abs(before - after)), "keep the sign"),
     ("measure-patch", priced_and_emptied, "work on a new tensor"),
     ("patchify", patchify_by_sum, "what became of the last row or column"),
-    ("scrambled-positions", scrambled_and_sorted, "work on a new tensor"),
     ("measure-patch", priced(result=lambda before, after: 400 * (before - after)), "not as a number of them"),
     ("measure-patch", priced(result=lambda before, after: 1 - after / before), "not relative to"),
     ("measure-patch", priced(result=lambda before, after: 1 - after), "some answers were wrong from the beginning"),
@@ -278,24 +248,4 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-patch", priced_in_place, "work on a new tensor"),
     ("measure-patch", priced_against_itself, "measure twice with the same model"),
     ("measure-patch", lambda *args: None, "return a float"),
-    (
-        "grid-positions",
-        lambda rows, columns: (rows + columns[:, None]).flatten(0, 1),
-        "the same row, the next column",
-    ),
-    ("grid-positions", lambda rows, columns: (rows[:, None] * columns).flatten(0, 1), "do not multiply"),
-    ("grid-positions", lambda rows, columns: rows.repeat_interleave(len(columns), 0), "and the columns?"),
-    ("grid-positions", lambda rows, columns: columns.repeat(len(rows), 1), "and the rows?"),
-    ("grid-positions", lambda rows, columns: (rows + columns).repeat(len(columns), 1), "only one number for both"),
-    ("grid-positions", lambda rows, columns: rows[:, None] + columns, "write the shape"),
-    ("grid-positions", lambda rows, columns: 2 * grid_with_loops(rows, columns), "went into place 1"),
-    ("grid-positions", grid_in_place, "work on a new tensor"),
-    ("grid-positions", grid_changing_columns, "work on a new tensor"),
-    ("scrambled-positions", lambda P, order: P[order.argsort()], "that undoes the order"),
-    ("scrambled-positions", lambda P, order: P, "with the old table"),
-    ("scrambled-positions", lambda P, order: P[:, order], "not which feature"),
-    ("scrambled-positions", lambda P, order: P[order][order], "once is enough"),
-    ("scrambled-positions", lambda P, order: P.sort(dim=0).values, "knows nothing of it"),
-    ("scrambled-positions", lambda P, order: P[order].flip(1), "which row of P was its own?"),
-    ("scrambled-positions", scrambled_in_place, "work on a new tensor"),
 ]

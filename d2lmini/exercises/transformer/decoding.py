@@ -1,4 +1,4 @@
-"""Checkers of the chapter "The Transformer block", second part: targets, caches, drafts."""
+"""What a decoder is trained on, and how it writes: targets, caches, drafts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from d2lmini.exercises.core import (
     checker,
     expect_close,
     expect_function,
+    expect_measured,
+    expect_pair,
     expect_unchanged,
-    one_number,
 )
 from d2lmini.transformer.stacks import DecoderState, TransformerDecoder
 
@@ -25,7 +26,7 @@ _IGNORED = -100  # the label that F.cross_entropy leaves out
 
 @checker("shifted-targets")
 def check_shifted_targets(inputs_and_labels: Any) -> str:
-    """``inputs_and_labels(target, valid_lens, bos, eos)``: what a decoder is given, and what it must answer."""
+    """`inputs_and_labels(target, valid_lens, bos, eos)`: what a decoder is given, and what it must answer."""
     expect_function(inputs_and_labels)
     for target, lens in (
         (torch.tensor([[5, 3, 8, 2]]), torch.tensor([4])),
@@ -36,15 +37,13 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
         given = f"target {target.tolist()}, valid_lens {lens.tolist()}, bos 10, eos 11"
         argument = target.clone()
         found = inputs_and_labels(argument, lens.clone(), 10, 11)
-        if (
-            not isinstance(found, (tuple, list))
-            or len(found) != 2
-            or not all(isinstance(part, Tensor) for part in found)
-        ):
-            raise WrongAnswer("it returns two tensors", "return inputs, labels", given=given, got=type(found).__name__)
+        claim, hint = "it returns two tensors", "return inputs, labels"
+        inputs, labels = expect_pair(found, claim=claim, hint=hint, given=given)
+        if not isinstance(inputs, Tensor) or not isinstance(labels, Tensor):
+            raise WrongAnswer(claim, hint, given=given, got=type(found).__name__)
         expect_unchanged("target", argument, target, "an assignment to target[...] changes the caller's tensor")
-        _expect_inputs(found[0], found[1], target, lens, given)
-        _expect_labels(found[1], target, lens, given)
+        _expect_inputs(inputs, labels, target, lens, given)
+        _expect_labels(labels, target, lens, given)
     return "next tokens, eos after the last that counts, -100 at the padding, target unchanged"
 
 
@@ -65,40 +64,35 @@ def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor,
                 torch.arange(target.shape[1] + 1) == lens[:, None] + 1, 11
             ),
             "bos goes in front, not behind": F.pad(target, (0, 1), value=10),
-            "first inputs, then labels": _labels(target, lens),
+            "first inputs, then labels": _make_labels(target, lens),
         },
     )
 
 
 def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
+    right = _make_labels(target, lens)
+    hidden = target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], _IGNORED)
+    padded = F.pad(target, (0, 1))
     expect_close(
         labels,
-        _labels(target, lens),
+        right,
         claim="the labels are the tokens that come next",
         given=given,
         hint="at each place: what comes next? After the last token that counts: eos. Then: -100",
         mistakes={
-            "0 may be a real token: only valid_lens knows what is padding": _labels(target, lens).masked_fill(
-                _labels(target, lens) == 0, _IGNORED
-            ),
-            "after the last token that counts, not at the end of the row": F.pad(
-                target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], _IGNORED), (0, 1), value=11
-            ),
-            "how does the decoder learn where to stop?": _labels(target, lens).masked_fill(
-                _labels(target, lens) == 11, _IGNORED
-            ),
-            "what does the loss ask at the padding? -100 keeps it quiet": F.pad(target, (0, 1)).scatter(
-                1, lens[:, None], 11
-            ),
+            "0 may be a real token: only valid_lens knows what is padding": right.masked_fill(right == 0, _IGNORED),
+            "after the last token that counts, not at the end of the row": F.pad(hidden, (0, 1), value=11),
+            "how does the decoder learn where to stop?": right.masked_fill(right == 11, _IGNORED),
+            "what does the loss ask at the padding? -100 keeps it quiet": padded.scatter(1, lens[:, None], 11),
             "the *next* token: at place 0 that is the first token of the row": F.pad(
-                _labels(target, lens)[:, 1:], (0, 1), value=_IGNORED
+                right[:, 1:], (0, 1), value=_IGNORED
             ),
-            "-100 after eos, not eos everywhere": _labels(target, lens).where(_labels(target, lens) >= 0, 11),
+            "-100 after eos, not eos everywhere": right.where(right >= 0, 11),
         },
     )
 
 
-def _labels(target: Tensor, lens: Tensor) -> Tensor:
+def _make_labels(target: Tensor, lens: Tensor) -> Tensor:
     places = torch.arange(target.shape[1] + 1)
     labels = F.pad(target, (0, 1)).masked_fill(places > lens[:, None], _IGNORED)
     return labels.masked_fill(places == lens[:, None], 11)
@@ -106,7 +100,7 @@ def _labels(target: Tensor, lens: Tensor) -> Tensor:
 
 @checker("cached-attention")
 def check_cached_attention(attend_newest: Any) -> str:
-    """``attend_newest(x, cache, P, W_q, W_k, W_v)``: causal self-attention token by token, with positions."""
+    """`attend_newest(x, cache, P, W_q, W_k, W_v)`: causal self-attention token by token, with positions."""
     expect_function(attend_newest)
     X, P, W = torch.randn(2, 4, 6), torch.randn(9, 6), torch.randn(3, 6, 6)
     other = torch.randn(2, 6)
@@ -114,16 +108,15 @@ def check_cached_attention(attend_newest: Any) -> str:
     def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
         argument = x.clone()
         found = attend_newest(argument, cache, P.clone(), *W.clone())
-        if not isinstance(found, (tuple, list)) or len(found) != 2:
-            raise WrongAnswer("it returns output and cache", "return output, cache", got=type(found).__name__)
+        output, cache = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
         expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
-        if not isinstance(found[0], Tensor) or found[0].shape != x.shape:
-            got = tuple(found[0].shape) if isinstance(found[0], Tensor) else type(found[0]).__name__
+        if not isinstance(output, Tensor) or output.shape != x.shape:
+            got = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
             hint = "one output for the newest token of each example"
             raise WrongAnswer("the output is (batch, d)", hint, expected=tuple(x.shape), got=got)
-        if found[1] is None:
+        if cache is None:
             raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
-        return found[0], found[1]
+        return output, cache
 
     cache: Any = None
     outputs, caches = [], []
@@ -133,15 +126,15 @@ def check_cached_attention(attend_newest: Any) -> str:
         outputs.append(output)
     expect_close(
         torch.stack(outputs, dim=1),
-        _parallel(X, P, W),
+        _attend_at_once(X, P, W),
         claim="one by one gives what causal attention gives on all tokens at once",
         given="a random sequence of 4 tokens, d = 6",
         hint="compare with causal attention on the whole sequence, row by row: scores first",
-        mistakes=_wrong_caches(X, P, W),
+        mistakes=_list_wrong_outputs(X, P, W),
     )
     # An old cache is continued in another way.
     output, _ = run(other, caches[2])
-    expected = _parallel(torch.cat([X[:, :2], other[:, None]], dim=1), P, W)[:, -1]
+    expected = _attend_at_once(torch.cat([X[:, :2], other[:, None]], dim=1), P, W)[:, -1]
     hint = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
     expect_close(output, expected, claim="one can go on from an old cache", given="the cache of 2 tokens", hint=hint)
     return "the same as all at once, at the right positions; old caches stay as they are"
@@ -154,13 +147,13 @@ def _attend(queries: Tensor, keys: Tensor, values: Tensor, W: Tensor, mask: Tens
     return F.softmax(scores.masked_fill(~mask, -math.inf), dim=-1).nan_to_num() @ (values @ W[2].T)
 
 
-def _parallel(X: Tensor, P: Tensor, W: Tensor) -> Tensor:
+def _attend_at_once(X: Tensor, P: Tensor, W: Tensor) -> Tensor:
     """Causal self-attention on a whole sequence that stands at the first positions."""
     placed = X + P[: X.shape[1]]
     return _attend(placed, placed, placed, W)
 
 
-def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
+def _list_wrong_outputs(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
     """What a well-known mistake makes of the sequence, by the hint for it."""
     n = X.shape[1]
     placed = X + P[:n]
@@ -170,24 +163,24 @@ def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
     one_late, batch_size = [0, *range(2, n + 1)], [0, *[len(X)] * (n - 1)]
     again = [X[:, : i + 1] + P[: i + 1] * torch.arange(i + 1, 0, -1.0)[:, None] for i in range(n)]
     return {
-        "the newest token does not stand at position 0: how many are in the cache?": _parallel(
+        "the newest token does not stand at position 0: how many are in the cache?": _attend_at_once(
             X, P[:1].expand(n, -1), W
         ),
         "add the token's row of P": _attend(X, X, X, W),
-        "the first token stands at position 0": _parallel(X, P[1:], W),
-        "the second token stands at position 1: how many were there before it?": _parallel(X, P[one_late], W),
-        "the position is the number of tokens in the cache, not the batch size": _parallel(X, P[batch_size], W),
-        "the root of d, not d": _parallel(X, P, by_d),
+        "the first token stands at position 0": _attend_at_once(X, P[1:], W),
+        "the second token stands at position 1: how many were there before it?": _attend_at_once(X, P[one_late], W),
+        "the position is the number of tokens in the cache, not the batch size": _attend_at_once(X, P[batch_size], W),
+        "the root of d, not d": _attend_at_once(X, P, by_d),
         "the root of d, not of the number of keys": _attend(placed * by_keys, placed, placed, W),
         "the softmax runs over the keys: its weights add up to 1": (placed @ W[2].T).cumsum(dim=1),
-        "add the row of P once": _parallel(X, 2 * P, W),
-        "divide the scores by the root of d": _parallel(X, P, unscaled),
+        "add the row of P once": _attend_at_once(X, 2 * P, W),
+        "divide the scores by the root of d": _attend_at_once(X, P, unscaled),
         "the newest token sees the cache as well": placed @ W[2].T,
         "the newest token sees itself, too: append first, then ask": _attend(
             placed, placed, placed, W, causal_mask(n).tril(-1)
         ),
-        "x @ W.T, not x @ W": _parallel(X, P, W.mT),
-        "values have a projection of their own": _parallel(X, P, W[[0, 1, 1]]),
+        "x @ W.T, not x @ W": _attend_at_once(X, P, W.mT),
+        "values have a projection of their own": _attend_at_once(X, P, W[[0, 1, 1]]),
         "a token's position is added once, when it comes": torch.stack(
             [_attend(tokens, tokens, tokens, W)[:, -1] for tokens in again], dim=1
         ),
@@ -196,7 +189,7 @@ def _wrong_caches(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
     }
 
 
-class _Counted(nn.Module):
+class _CountingDecoder(nn.Module):
     """A decoder that counts its steps."""
 
     def __init__(self, decoder: TransformerDecoder) -> None:
@@ -210,7 +203,7 @@ class _Counted(nn.Module):
 
 @checker("check-draft")
 def check_draft(accepted: Any) -> str:
-    """``accepted(decoder, state, last, draft)``: tokens of the draft that greedy decoding would have written."""
+    """`accepted(decoder, state, last, draft)`: tokens of the draft that greedy decoding would have written."""
     expect_function(accepted)
     torch.manual_seed(1)  # this decoder does not repeat itself
     decoder = TransformerDecoder(6, 8, 16, 2, 1, 0.0)
@@ -222,30 +215,32 @@ def check_draft(accepted: Any) -> str:
     last = torch.tensor([[2]])
     with torch.no_grad():
         for first_wrong in (2, 5, 0, 4):
-            draft = _draft(decoder, state, last, first_wrong)
-            counted = _Counted(decoder)
-            got = one_number(accepted(counted, state, last.clone(), draft.clone()))
+            draft = _write_draft(decoder, state, last, first_wrong)
+            counted = _CountingDecoder(decoder)
+            got = accepted(counted, state, last.clone(), draft.clone())
             given = f"a draft of 5 tokens, {f'wrong at {first_wrong}' if first_wrong < 5 else 'all right'}"
+            mistakes = {
+                "the wrong token itself does not count": first_wrong + 1.0,
+                "does greedy decoding write each token of the draft?": 5.0,
+                "after the first wrong token later matches mean nothing": 4.0,
+            }
             if first_wrong == 5:
-                mistakes = {0.0: "all of the draft is right: is there a first wrong token?"}
-            else:
-                mistakes = {
-                    5.0: "does greedy decoding write each token of the draft?",
-                    4.0: "after the first wrong token later matches mean nothing",
-                    first_wrong + 1.0: "the wrong token itself does not count",
-                }
-            if got != first_wrong:
-                hint = "logits at place i belong to the token after input i: the first input is last, not draft[0]"
-                hint = mistakes.get(got, hint)
-                claim = "it is the number of right tokens before the first wrong one"
-                raise WrongAnswer(claim, hint, given=given, expected=first_wrong, got=got)
+                mistakes = {"all of the draft is right: is there a first wrong token?": 0.0}
+            expect_measured(
+                got,
+                first_wrong,
+                claim="it is the number of right tokens before the first wrong one",
+                given=given,
+                hint="logits at place i belong to the token after input i: the first input is last, not draft[0]",
+                mistakes=mistakes,
+            )
             if counted.calls != 1:
                 hint = "the draft is known: give all of it to the decoder at once"
                 raise WrongAnswer("there is one call of decoder.step", hint, given=given, got=counted.calls)
     return "0, 2, 4 and 5 tokens accepted, each with one step"
 
 
-def _draft(decoder: TransformerDecoder, state: DecoderState, last: Tensor, first_wrong: int) -> Tensor:
+def _write_draft(decoder: TransformerDecoder, state: DecoderState, last: Tensor, first_wrong: int) -> Tensor:
     """Five tokens, greedy but for one; those after it are what the decoder would write *after* the wrong one."""
     token, tokens = last, []
     for i in range(5):

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "What heads learn, and which matter", second part: twins, careful pruning."""
+"""Twins, and careful pruning."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from torch import Tensor
 from d2lmini.exercises.core import WrongAnswer, checker, expect_function
 
 _Loss = Callable[[Tensor], float]
+_Choices = tuple[list[int], ...]  # sets of heads, each of them right
 
 
-def _model_loss(weights: Tensor, groups: list[list[int]]) -> _Loss:
+def _make_loss(weights: Tensor, groups: list[list[int]]) -> _Loss:
     """The loss of a model whose tasks are each done by the strongest open gate of a group."""
 
     def loss(gates: Tensor) -> float:
@@ -26,28 +27,28 @@ def _model_loss(weights: Tensor, groups: list[list[int]]) -> _Loss:
 
 @checker("find-twins")
 def check_find_twins(find_twins: Any) -> str:
-    """``find_twins(loss, num_heads)`` returns the pair that costs most beyond the sum of the two."""
+    """`find_twins(loss, num_heads)` returns the pair that costs most beyond the sum of the two."""
     expect_function(find_twins)
-    mixed = _model_loss(torch.tensor([5.0, 4.0, 1.0]), [[0], [1], [2, 4]])
+    mixed = _make_loss(torch.tensor([5.0, 4.0, 1.0]), [[0], [1], [2, 4]])
     cases: list[tuple[_Loss, int, tuple[int, int]]] = [
         (lambda gates: mixed(gates) + 3 * float(1 - gates[5] * gates[6]), 7, (2, 4)),
         (lambda gates: float(6 * (1 - gates[0] * gates[1]) + 2 * (1 - gates[2:].max())), 4, (2, 3)),
         (_half_twins, 4, (2, 3)),
         (_strong_twins, 7, (0, 1)),
-        (_model_loss(torch.tensor([2.0, 3.0]), [[0, 3], [1]]), 4, (0, 3)),
-        (_model_loss(torch.tensor([1.0, 1.5, 3.0]), [[0, 1], [2, 5], [3]]), 6, (2, 5)),
+        (_make_loss(torch.tensor([2.0, 3.0]), [[0, 3], [1]]), 4, (0, 3)),
+        (_make_loss(torch.tensor([1.0, 1.5, 3.0]), [[0, 1], [2, 5], [3]]), 6, (2, 5)),
     ]
     for loss, num_heads, expected in cases:
         given = f"{num_heads} heads"
         found = find_twins(loss, num_heads)
-        heads = _heads(found)
+        heads = _read_heads(found)
         if heads is None or len(heads) != 2:
             raise WrongAnswer("it returns two heads", "return i, j", given=given, got=found)
         pair = (min(heads), max(heads))
         if pair != expected:
             raise WrongAnswer(
                 "the removal of both costs most beyond the sum",
-                _twin_hint(loss, num_heads, pair),
+                _find_twin_hint(loss, num_heads, pair),
                 given=given,
                 expected=expected,
                 got=pair,
@@ -67,8 +68,8 @@ def _half_twins(gates: Tensor) -> float:
     return 0.1 * (1 - max(a, b)) + 8 * (1 - max(c, d)) + 3 * (2 - c - d)
 
 
-def _heads(found: Any) -> list[int] | None:
-    """The heads that an answer names, whatever holds them; ``None`` if it names something else."""
+def _read_heads(found: Any) -> list[int] | None:
+    """The heads that an answer names, whatever holds them; `None` if it names something else."""
     found = found.tolist() if hasattr(found, "tolist") else found
     if not isinstance(found, (tuple, list, set, frozenset)):
         return None
@@ -76,7 +77,7 @@ def _heads(found: Any) -> list[int] | None:
     return heads if all(isinstance(head, int) for head in heads) else None
 
 
-def _twin_hint(loss: _Loss, num_heads: int, pair: tuple[int, int]) -> str:
+def _find_twin_hint(loss: _Loss, num_heads: int, pair: tuple[int, int]) -> str:
     whole = loss(torch.ones(num_heads))
 
     def cost(*off: int) -> float:
@@ -102,10 +103,10 @@ def _twin_hint(loss: _Loss, num_heads: int, pair: tuple[int, int]) -> str:
 
 @checker("prune-carefully")
 def check_prune_carefully(prune: Any) -> str:
-    """``prune(loss, num_heads, keep)`` returns the heads that are left when the least missed one goes each time."""
+    """`prune(loss, num_heads, keep)` returns the heads that are left when the least missed one goes each time."""
     expect_function(prune)
-    twins = _model_loss(torch.tensor([5.0, 3.0, 4.0, 0.5]), [[0, 4], [2], [3], [1]])
-    cases: list[tuple[str, _Loss, int, int, tuple[list[int], ...]]] = [
+    twins = _make_loss(torch.tensor([5.0, 3.0, 4.0, 0.5]), [[0, 4], [2], [3], [1]])
+    cases: list[tuple[str, _Loss, int, int, _Choices]] = [
         ("heads 0 and 4 are twins, 1 is hardly needed", twins, 5, 3, ([0, 2, 3], [2, 3, 4])),
         ("all heads stay", twins, 5, 5, ([0, 1, 2, 3, 4],)),
         ("one stays", twins, 5, 1, ([0], [4])),
@@ -116,11 +117,11 @@ def check_prune_carefully(prune: Any) -> str:
     for about, loss, num_heads, keep, expected in cases:
         given = f"{num_heads} heads, keep {keep}: {about}"
         found = prune(loss, num_heads, keep)
-        heads = _heads(found)
+        heads = _read_heads(found)
         if heads is None:
             raise WrongAnswer("it returns the heads that are left", "return a list", given=given, got=found)
         if sorted(heads) not in expected:
-            hint = _pruning_hint(loss, num_heads, keep, sorted(heads), expected)
+            hint = _find_pruning_hint(loss, num_heads, keep, sorted(heads), expected)
             raise WrongAnswer(
                 "at each step the least missed head goes", hint, given=given, expected=expected[0], got=heads
             )
@@ -146,7 +147,9 @@ def _greedy_trap(gates: Tensor) -> float:
     return 9.0 - 4 * (b + c) - a * (5.0, 2.0, 0.1)[int(b + c)]
 
 
-def _pruning_hint(loss: _Loss, num_heads: int, keep: int, found: list[int], expected: tuple[list[int], ...]) -> str:
+def _find_pruning_hint(
+    loss: _Loss, num_heads: int, keep: int, found: list[int], expected: tuple[list[int], ...]
+) -> str:
     if loss is _greedy_trap and found == [0]:
         return "who tries all sets of heads finds this one; here one head goes at a time, from those that are left"
     if any(sorted({*found, *right}) == list(range(num_heads)) and not {*found} & {*right} for right in expected):

@@ -1,0 +1,61 @@
+"""Predictions as data: what was asked for, and what well-known mistakes give."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from d2lmini.exercises.core import WrongAnswer, checker, find_hint, is_near, read_numbers
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a prediction.
+
+    Args:
+        name: what a report calls it.
+        right: the number itself, which a report never shows.
+        hint: for a number that none of the mistakes gives.
+        mistakes: the hint for a well-known mistake, and the number that it gives, or all numbers.
+        tolerance: how far from `right`, or from the number of a mistake, an answer may be.
+
+    Raises:
+        ValueError: if two hints are for the same number, or a hint is for the right one.
+    """
+
+    name: str
+    right: float
+    hint: str
+    mistakes: Mapping[str, float | tuple[float, ...]]
+    tolerance: float = 0.01
+
+    def __post_init__(self) -> None:
+        told = [("", self.right)]
+        for hint, wrong in self.mistakes.items():
+            told += [(hint, number) for number in (wrong if isinstance(wrong, tuple) else (wrong,))]
+        for (one, a), (other, b) in itertools.combinations(told, 2):
+            if one != other and is_near(a, b, self.tolerance):
+                raise ValueError(f"mistakes of {self.name} must give different numbers: {one!r} {a} and {other!r} {b}")
+
+    def expect(self, got: float) -> None:
+        """Check a predicted number without giving the right one away.
+
+        Raises:
+            WrongAnswer: if `got` is another number.
+        """
+        if not is_near(got, self.right, self.tolerance):
+            raise WrongAnswer(
+                f"{self.name} is another number", find_hint(got, self.mistakes, self.hint, self.tolerance), got=got
+            )
+
+
+def prediction(name: str, *numbers: Number, right: str) -> None:
+    """Register the exercise `name`, whose answer is these numbers; `right` is what is said of the right ones."""
+
+    @checker(name)
+    def check_prediction(answer: Any) -> str:
+        for number, got in zip(numbers, read_numbers(answer, len(numbers)), strict=True):
+            number.expect(got)
+        return right

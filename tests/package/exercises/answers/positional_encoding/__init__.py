@@ -1,0 +1,1 @@
+"""Answers to the exercises of the chapter "Positional encoding: where am I?"."""

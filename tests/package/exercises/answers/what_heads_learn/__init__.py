@@ -1,0 +1,1 @@
+"""Answers to the exercises of the chapter "What heads learn, and which matter"."""
