@@ -1,6 +1,6 @@
-"""The door: what comes into attention is checked here, once. Behind it nobody asks again.
+"""The door: what comes into attention is checked once (`d2lmini.arguments`) and made into one thing, `Admitted`.
 
-What went through is one thing, `Admitted`: one mask of all restrictions, a finite bias, and 0 for what nobody may see.
+That is one mask of all restrictions, a finite bias, and 0 for what nobody may see. Behind the door nobody asks again.
 """
 
 from __future__ import annotations

@@ -36,11 +36,9 @@ class RelativePositions(nn.Module):
 
 
 def place(
-    positions: RelativePositions | None, Q: Tensor, K: Tensor, allowed: Tensor | None
+    positions: RelativePositions, Q: Tensor, K: Tensor, allowed: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
     """Queries and keys `(batch, num_heads, ..., size)` with their positions, the mask, and the bias of the scores."""
-    if positions is None:
-        return Q, K, allowed, None
     returned = positions(Q, K)
     check_placed(returned, Q, K)
     Q, K, bias = returned

@@ -41,13 +41,15 @@ def list_offsets(queries: Tensor, keys: Tensor) -> Tensor:
     What belongs to an offset is worked out once for each of these, not once for each pair.
     """
     num_queries, num_keys = queries.shape[-2], keys.shape[-2]
-    return torch.arange(1 - num_keys, max(num_queries, 1), device=keys.device)
+    return torch.arange(num_queries + num_keys, device=keys.device)[1:] - num_keys
 
 
 def spread(by_offset: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     """Numbers by offset, `(..., queries + keys - 1)`, as numbers by pair, `(..., queries, keys)`."""
-    rows = by_offset.unfold(-1, keys.shape[-2], 1).flip(-2)  # each query sees a window, and the last one the first
-    return rows[..., : queries.shape[-2], :]
+    by_offset = by_offset.contiguous()
+    shape = (*by_offset.shape[:-1], queries.shape[-2], keys.shape[-2])
+    windows = by_offset.as_strided(shape, (*by_offset.stride(), 1))  # row i begins at number i
+    return windows.flip(-2)  # the last query is the furthest from the first key
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
