@@ -21,8 +21,8 @@ from d2lmini.figures.plot import as_array, round_numbers, use_svg_display
 __all__ = ["draw_words", "show_heatmaps", "show_tables"]
 
 _FEW_CELLS, _MANY_CELLS = 60, 500  # see show_heatmaps and _draw_runs
-# A dark page exchanges the colours of the style. Cells keep theirs, and so does what is written into them. The colours
-# of groups differ in lightness, too.
+# A dark page exchanges the colours of the style. Cells and what is written into them keep these; groups differ in
+# lightness, too.
 _BLACK, _NEAR_BLACK, _WHITE, _GREY = "#000000", "#101010", "#fefefe", "#59636e"
 _GROUP_COLOURS = ("#e3effc", "#f3b27a", "#8fd0b8", "#c9a6dc")
 
@@ -157,9 +157,10 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
         ValueError: if there are no words, the shapes do not fit, or a weight is negative or not finite.
     """
     rows = as_array(weights)
-    if isinstance(words, str) or not words or rows.shape != (len(titles), len(words)):
-        found = repr(words) if isinstance(words, str) else f"{len(words)} words and {len(titles)} titles"
-        raise ValueError(f"weights must have a row for each title, a column for each word, got {rows.shape}, {found}")
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"weights must have shape (texts, words), none of them 0, got {rows.shape}")
+    check_names("titles", titles, rows.shape[0], "rows of weights")
+    check_names("words", words, rows.shape[1], "columns of weights")
     wrong = rows[~((rows >= 0) & np.isfinite(rows))]
     if wrong.size:
         raise ValueError(f"weights must be finite and at least 0, got {wrong[0]}")
@@ -197,8 +198,7 @@ def _fit_scale(cells: np.ma.MaskedArray) -> Normalize:
 def _draw_cells(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) -> None:
     """Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file."""
     if cells.size <= _FEW_CELLS:
-        low, high = scale.get_clim()
-        panel.pcolormesh(cells, cmap=scale.cmap, vmin=low, vmax=high, edgecolors="face", linewidth=0.2)
+        panel.pcolormesh(cells, cmap=scale.cmap, edgecolors="face", linewidth=0.2).set_clim(*scale.get_clim())
     else:
         _draw_runs(panel, cells, scale if cells.size <= _MANY_CELLS else _coarsen(scale))
     height, width = cells.shape
