@@ -79,10 +79,8 @@ def show_heatmaps(
         _frame(panel, _name_cells(width, xticklabels), _name_cells(height, yticklabels))
         if texts is not None:
             _write_numbers(panel, scale.to_rgba(cells[row, col]), texts[row, col])
-    for panel in panels[-1]:
-        panel.set_xlabel(xlabel)
-    for panel in panels[:, 0]:
-        panel.set_ylabel(ylabel)
+    plt.setp(panels[-1].tolist(), xlabel=xlabel)
+    plt.setp(panels[:, 0].tolist(), ylabel=ylabel)
     for panel, title in zip(panels[0], titles or [], strict=False):
         panel.set_title(title)
     # Where numbers stand in the cells, or all of them are 0 or 1, nobody needs a scale.

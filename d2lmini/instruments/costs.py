@@ -55,10 +55,10 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
 
         length(operation) = 1 + max over its inputs of length(input)
 
-    The chain is looked for in the graph that autograd keeps. Only the *growth* of its length with n has a meaning: into
+    The chain is looked for in the graph that autograd keeps. Only the growth of its length with n has a meaning: into
     how many operations one step is split is the business of PyTorch, and of whoever wrote `f`. So pass the length on to
     `describe_growth` or `take_differences`, and compare it with nothing else. What has no gradient (behind `detach` or
-    under `no_grad`) is not seen. Of a tuple, the first output is looked at.
+    under `no_grad`) is not seen. If `f` returns a tuple, its first output is looked at.
 
     Chapter: CNN, RNN, self-attention.
 

@@ -137,5 +137,6 @@ def _check_tokens(X: Tensor, weight: Tensor) -> None:
     if not isinstance(X, Tensor) or X.dim() != 3 or X.shape[2] != d or X.shape[1] == 0:
         found = tuple(X.shape) if isinstance(X, Tensor) else type(X).__name__
         raise ValueError(f"X must have shape (batch, n, {d}) with n of at least 1, got {found}")
-    if X.dtype != weight.dtype and not torch.is_autocast_enabled(X.device.type):
+    cast = torch.is_autocast_enabled(X.device.type) and torch.float64 not in (X.dtype, weight.dtype)
+    if X.dtype != weight.dtype and not cast:
         raise ValueError(f"X must have the dtype of the weights, {weight.dtype}, got {X.dtype}")

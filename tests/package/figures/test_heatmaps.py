@@ -41,9 +41,9 @@ def test_show_heatmaps_has_one_scale_and_row_0_on_top() -> None:
 @pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
 def test_heatmaps_do_not_show_the_last_bit(unit: float) -> None:
     pictures = set()
-    for factor in (1.0, 1 + torch.finfo(torch.float32).eps):
-        noisy = torch.tensor([0.25, 1 / 3, 1 / 32, 0.99995, 0.5], dtype=torch.float64) * unit * factor
-        d2l.show_heatmaps([[[[*noisy.tolist(), unit, 0.0]]]], "keys", "queries")
+    for bit in (-torch.finfo(torch.float32).eps, torch.finfo(torch.float32).eps):
+        noisy = [number * unit * (1 + bit) for number in (0.25, 1 / 3, 1 / 32, 0.99995, 0.5)]
+        d2l.show_heatmaps([[[[*noisy, unit, 0.0]]]], "keys", "queries")
         pictures.add(svg())
     assert len(pictures) == 1
 

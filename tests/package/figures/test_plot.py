@@ -66,15 +66,12 @@ def test_plot_into_given_axes() -> None:
     assert len(axes.lines) == 1 and len(plt.get_fignums()) == 1
 
 
-NUMBERS = (0.25, 1 / 3, 1 / 32, 0.99995, 0.5, 1.0)  # halves of the last digit that is drawn among them
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
 @pytest.mark.parametrize("scale", ["linear", "log"])
-def test_lines_do_not_show_the_last_bit(unit: float, scale: str) -> None:
+def test_lines_and_bars_do_not_show_the_last_bit(unit: float, scale: str) -> None:
     pictures = set()
-    for factor in (1.0, 1 + torch.finfo(torch.float32).eps):
-        noisy = [number * unit * factor for number in NUMBERS[:-1]]
+    for bit in (0.0, torch.finfo(torch.float32).eps):
+        noisy = [number * unit * (1 + bit) for number in (0.25, 1 / 3, 1 / 32, 0.99995, 0.5)]
         d2l.plot(range(6), [*noisy, unit], yscale=scale, bars=([*noisy, unit], [unit] * 6))
         pictures.add(svg())
     assert len(pictures) == 1

@@ -39,6 +39,8 @@ def test_autocast_takes_half_precision(make: Callable[[int, int], nn.Module]) ->
     expected = layer(X)
     with torch.autocast("cpu", torch.bfloat16):
         torch.testing.assert_close(layer(X.bfloat16()).float(), expected, atol=0.05, rtol=0.05)
+        with pytest.raises(ValueError, match=r"dtype of the weights, torch.float32, got torch.float64"):
+            layer(X.double())
 
 
 @pytest.mark.parametrize(
