@@ -1,66 +1,66 @@
 """d2lmini: the attention code that *Attention, Measured* teaches, and what its chapters use to show it.
 
-`import d2lmini as d2l` gives every public name. Batch first; a mask is boolean and `True` means *may attend*.
+`import d2lmini as d2l` gives every public name, in the order of the chapters. Batch first; a mask is boolean and `True`
+means *may attend*.
 """
 
-from d2lmini.attention.heads import MultiHeadAttention as MultiHeadAttention
-from d2lmini.attention.heads import SelfAttention as SelfAttention
-from d2lmini.attention.heads import transpose_output as transpose_output
-from d2lmini.attention.heads import transpose_qkv as transpose_qkv
-from d2lmini.attention.masks import causal_mask as causal_mask
-from d2lmini.attention.masks import from_mha_mask as from_mha_mask
-from d2lmini.attention.masks import to_mha_mask as to_mha_mask
-from d2lmini.attention.masks import valid_lens_mask as valid_lens_mask
+# What every chapter uses.
+from d2lmini.exercises import check as check
+from d2lmini.figures.diagrams import draw_diagram as draw_diagram
+from d2lmini.figures.heatmaps import show_heatmaps as show_heatmaps
+from d2lmini.figures.heatmaps import show_tables as show_tables
+from d2lmini.figures.plot import plot as plot
+from d2lmini.train import train as train
+
+# Attention pooling, self-attention, multi-head attention.
 from d2lmini.attention.pooling import AdditiveAttention as AdditiveAttention
 from d2lmini.attention.pooling import DotProductAttention as DotProductAttention
 from d2lmini.attention.pooling import masked_softmax as masked_softmax
-from d2lmini.attention.scheme import RelativePositions as RelativePositions
-from d2lmini.exercises import check as check
-from d2lmini.figures.diagrams import draw_architectures as draw_architectures
-from d2lmini.figures.diagrams import draw_multi_head_attention as draw_multi_head_attention
-from d2lmini.figures.diagrams import draw_residual_streams as draw_residual_streams
-from d2lmini.figures.diagrams import draw_transformer as draw_transformer
-from d2lmini.figures.diagrams import draw_words as draw_words
-from d2lmini.figures.diagrams import show_tables as show_tables
-from d2lmini.figures.plot import plot as plot
-from d2lmini.figures.plot import show_heatmaps as show_heatmaps
-from d2lmini.figures.plot import use_svg_display as use_svg_display
-from d2lmini.instruments.costs import activation_memory as activation_memory
+from d2lmini.attention.masks import causal_mask as causal_mask
+from d2lmini.attention.masks import valid_lens_mask as valid_lens_mask
+from d2lmini.attention.heads import SelfAttention as SelfAttention
+from d2lmini.attention.heads import MultiHeadAttention as MultiHeadAttention
+from d2lmini.attention.heads import transpose_output as transpose_output
+from d2lmini.attention.heads import transpose_qkv as transpose_qkv
+from d2lmini.attention.masks import from_mha_mask as from_mha_mask
+from d2lmini.attention.masks import to_mha_mask as to_mha_mask
+
+# CNN, RNN, self-attention.
 from d2lmini.instruments.costs import count_flops as count_flops
-from d2lmini.instruments.costs import differences as differences
-from d2lmini.instruments.costs import doubling as doubling
-from d2lmini.instruments.costs import longest_chain as longest_chain
+from d2lmini.instruments.costs import count_sequential_operations as count_sequential_operations
+from d2lmini.instruments.costs import measure_activation_memory as measure_activation_memory
+from d2lmini.instruments.growth import describe_growth as describe_growth
+from d2lmini.instruments.growth import take_differences as take_differences
 from d2lmini.instruments.layers import Convolution as Convolution
 from d2lmini.instruments.layers import RestrictedSelfAttention as RestrictedSelfAttention
 from d2lmini.instruments.layers import SeparableConvolution as SeparableConvolution
-from d2lmini.instruments.receptive_field import layers_to_connect as layers_to_connect
-from d2lmini.instruments.receptive_field import reach as reach
+from d2lmini.instruments.receptive_field import find_maximum_path_length as find_maximum_path_length
+from d2lmini.instruments.receptive_field import find_receptive_field as find_receptive_field
+
+# Positional encoding, relative positions.
 from d2lmini.positions.added import LearnedPositionalEncoding as LearnedPositionalEncoding
 from d2lmini.positions.added import PositionalEncoding as PositionalEncoding
 from d2lmini.positions.biases import ALiBi as ALiBi
 from d2lmini.positions.biases import RelativePositionBias as RelativePositionBias
 from d2lmini.positions.biases import RelativePositionKeys as RelativePositionKeys
-from d2lmini.positions.biases import T5PositionBias as T5PositionBias
 from d2lmini.positions.biases import alibi_slopes as alibi_slopes
 from d2lmini.positions.biases import relative_offsets as relative_offsets
 from d2lmini.positions.biases import t5_buckets as t5_buckets
-from d2lmini.positions.by_name import make_positions as make_positions
 from d2lmini.positions.rotary import RotaryEmbedding as RotaryEmbedding
 from d2lmini.positions.rotary import apply_rotary as apply_rotary
-from d2lmini.reviews import IMDB_SHA256 as IMDB_SHA256
-from d2lmini.reviews import IMDB_URL as IMDB_URL
-from d2lmini.reviews import Reviews as Reviews
-from d2lmini.reviews import extract_reviews as extract_reviews
+from d2lmini.attention.scheme import RelativePositions as RelativePositions
+from d2lmini.positions.by_name import make_positions as make_positions
+
+# The Transformer block.
+from d2lmini.transformer.blocks import AddNorm as AddNorm
+from d2lmini.transformer.blocks import PositionWiseFFN as PositionWiseFFN
+from d2lmini.transformer.blocks import TransformerEncoderBlock as TransformerEncoderBlock
+from d2lmini.transformer.blocks import TransformerDecoderBlock as TransformerDecoderBlock
+from d2lmini.transformer.stacks import TransformerEncoder as TransformerEncoder
+from d2lmini.transformer.stacks import TransformerDecoder as TransformerDecoder
+
+# Reading reviews.
+from d2lmini.figures.heatmaps import draw_words as draw_words
 from d2lmini.reviews import fetch_imdb as fetch_imdb
 from d2lmini.reviews import load_reviews as load_reviews
 from d2lmini.reviews import small_reviews as small_reviews
-from d2lmini.train import Trained as Trained
-from d2lmini.train import choose_device as choose_device
-from d2lmini.train import train as train
-from d2lmini.transformer.blocks import AddNorm as AddNorm
-from d2lmini.transformer.blocks import PositionWiseFFN as PositionWiseFFN
-from d2lmini.transformer.blocks import TransformerDecoderBlock as TransformerDecoderBlock
-from d2lmini.transformer.blocks import TransformerEncoderBlock as TransformerEncoderBlock
-from d2lmini.transformer.stacks import DecoderState as DecoderState
-from d2lmini.transformer.stacks import TransformerDecoder as TransformerDecoder
-from d2lmini.transformer.stacks import TransformerEncoder as TransformerEncoder

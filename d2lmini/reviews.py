@@ -23,7 +23,7 @@ _LABELS = ("neg", "pos")  # label 0, label 1
 
 
 class Reviews(NamedTuple):
-    """What :func:`load_reviews` returns.
+    """What `load_reviews` returns.
 
     Attributes:
         texts: the reviews.
@@ -37,20 +37,24 @@ class Reviews(NamedTuple):
 
 
 def small_reviews() -> Path:
-    """The folder of the short reviews of invented films that come with this package, for :func:`load_reviews`.
+    """The folder of the short reviews of invented films that come with this package, for `load_reviews`.
 
-    They were written for this book: ``train`` has 180 reviews and 70 order pairs, ``test`` has 60 and 25. An order
-    pair is two reviews, one positive and one negative, made of the same words and marks in another order.
+    They were written for this book: `train` has 180 reviews and 70 order pairs, `test` has 60 and 25. An order pair is
+    two reviews, one positive and one negative, made of the same words and marks in another order.
+
+    Chapter: Reading reviews.
     """
     return Path(__file__).parent / "reviews"
 
 
 def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
-    """Read ``folder/split/neg/*.txt`` and ``folder/split/pos/*.txt``: a review a file, sorted by name.
+    """Read `folder/split/neg/*.txt` and `folder/split/pos/*.txt`: one review per file, sorted by name.
+
+    Chapter: Reading reviews.
 
     Args:
-        folder: for example ``"aclImdb"``.
-        split: ``"train"``, ``"test"``, or the name of another folder in it.
+        folder: for example `"aclImdb"`.
+        split: `"train"`, `"test"`, or the name of another folder in it.
 
     Raises:
         ValueError: if one of the two folders is missing, or holds no review that can be read.
@@ -82,21 +86,23 @@ def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
 
 
 def fetch_imdb(folder: str | Path = "data", *, url: str = IMDB_URL, sha256: str = IMDB_SHA256) -> Path:
-    """The IMDB reviews of `Maas et al. (2011) <https://aclanthology.org/P11-1015>`_: 84 MB, downloaded once.
+    """The IMDB reviews of Maas et al. (2011), https://aclanthology.org/P11-1015: 84 MB, downloaded once.
 
-    What is there already is used: the folder ``aclImdb``, or the archive with the right checksum. A broken transfer
-    leaves nothing behind, and the next call begins anew.
+    What is there already is used: the folder `aclImdb`, or the archive with the right checksum. A broken transfer
+    leaves nothing behind, and the next call begins again.
+
+    Chapter: Reading reviews.
 
     Args:
-        folder: where to put the archive and the folder ``aclImdb``.
+        folder: where to put the archive and the folder `aclImdb`.
         url: address of the archive.
         sha256: checksum of the archive, in hexadecimal digits.
 
     Returns:
-        The folder ``aclImdb``, for :func:`load_reviews`.
+        The folder `aclImdb`, for `load_reviews`.
 
     Raises:
-        ValueError: if the downloaded archive has another checksum, or :func:`extract_reviews` refuses it.
+        ValueError: if the downloaded archive has another checksum, or `extract_reviews` refuses it.
         OSError: if the transfer fails.
     """
     folder = Path(folder)
@@ -116,15 +122,15 @@ def extract_reviews(archive: str | Path, folder: str | Path) -> Path:
     """Unpack an archive of reviews, all of it or nothing.
 
     Args:
-        archive: a ``.tar.gz`` with ``aclImdb/train/pos/*.txt`` and so on.
-        folder: where to put its folder ``aclImdb``.
+        archive: a `.tar.gz` with `aclImdb/train/pos/*.txt` and so on.
+        folder: where to put its folder `aclImdb`.
 
     Returns:
-        The folder ``aclImdb``.
+        The folder `aclImdb`.
 
     Raises:
         ValueError: if the archive is no archive, is cut off, holds no such folder, or a member of it points outside
-            of ``folder``; or if there is a folder ``aclImdb`` already.
+            of `folder`; or if there is a folder `aclImdb` already.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     target = Path(folder) / _FOLDER

@@ -22,7 +22,7 @@ _SMALLEST = sys.float_info.min
 
 
 class Trained(NamedTuple):
-    """What :func:`train` returns: the model after the last step, in evaluation mode, and the loss of each step."""
+    """What `train` returns: the model after the last step, in evaluation mode, and the loss of each step."""
 
     model: nn.Module
     losses: list[float]
@@ -32,7 +32,7 @@ def choose_device(device: str = "auto") -> torch.device:
     """A device by its name.
 
     Args:
-        device: ``"cpu"``, ``"cuda"`` or ``"mps"``; ``"auto"`` takes the first of CUDA, MPS and CPU that is there.
+        device: `"cpu"`, `"cuda"` or `"mps"`; `"auto"` takes the first of CUDA, MPS and CPU that is there.
 
     Raises:
         ValueError: if the name is another one, or there is no such device.
@@ -60,15 +60,17 @@ def train(
 ) -> Trained:
     """Make a model and train it with Adam.
 
+    Chapter: The Transformer block.
+
     Args:
         make: makes the model. It is called after the seed was set, so that a seed determines all that torch draws.
         draw: returns a batch: a tuple of tensors, which are moved to the device.
-        loss: ``loss(model, *batch)`` returns the mean loss of a batch as a tensor of one number.
+        loss: `loss(model, *batch)` returns the mean loss of a batch as a tensor of one number.
         seed: for the weights, the batches and dropout. The caller's random numbers of torch are left as they were.
         steps: number of steps, at least 1.
         lr: learning rate, more than 0.
         clip: largest norm of the gradient, more than 0; a longer one is shortened.
-        device: see :func:`choose_device`.
+        device: `"cpu"`, `"cuda"`, `"mps"`, or `"auto"` for the first of CUDA, MPS and CPU that is there.
         patience: stop early when the mean loss of the last 20 steps has not become better for this many steps.
 
     Returns:
@@ -78,15 +80,15 @@ def train(
         ValueError: if an argument is not allowed, or a loss or a gradient is not finite; the message names the step.
     """
     _check_settings(seed, steps, lr, clip, patience)
-    place = choose_device(device)
-    with _own_random_numbers(), torch.enable_grad():
+    chosen = choose_device(device)
+    with _keep_random_numbers(), torch.enable_grad():
         torch.manual_seed(seed)
-        model = _made(make).to(place).train()
-        adam = torch.optim.Adam(model.parameters(), lr=lr, fused=place.type in ("cpu", "cuda"))
+        model = _make_model(make).to(chosen).train()
+        adam = torch.optim.Adam(model.parameters(), lr=lr, fused=chosen.type in ("cpu", "cuda"))
         losses: list[float] = []
         best, best_step = math.inf, _WINDOW - 1
         for step in tqdm(range(steps), desc="training", leave=False):
-            value = loss(model, *_moved(draw(), place))
+            value = loss(model, *_move(draw(), chosen))
             _check_loss(value, step)
             adam.zero_grad()
             value.backward()
@@ -103,8 +105,8 @@ def train(
 
 
 @contextmanager
-def _own_random_numbers() -> Iterator[None]:
-    """Torch's random numbers of all devices are afterwards as they were: a seed is set on all of them."""
+def _keep_random_numbers() -> Iterator[None]:
+    """Leave torch's random numbers of all devices as they were: a seed is set on all of them."""
     on_mps = torch.mps.get_rng_state() if torch.backends.mps.is_available() else None
     try:
         with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
@@ -124,17 +126,17 @@ def _check_settings(seed: int, steps: int, lr: float, clip: float, patience: int
         check_size("patience", patience)
 
 
-def _made(make: Callable[[], nn.Module]) -> nn.Module:
+def _make_model(make: Callable[[], nn.Module]) -> nn.Module:
     model = make()
     if not isinstance(model, nn.Module) or not any(part.requires_grad for part in model.parameters()):
         raise ValueError(f"make must return a module with parameters to train, got {type(model).__name__}")
     return model
 
 
-def _moved(batch: Any, place: torch.device) -> list[Tensor]:
+def _move(batch: Any, device: torch.device) -> list[Tensor]:
     if not isinstance(batch, (tuple, list)) or not all(isinstance(part, Tensor) for part in batch):
         raise ValueError(f"draw must return a tuple of tensors, got {type(batch).__name__}")
-    return [part.to(place) for part in batch]
+    return [part.to(device) for part in batch]
 
 
 def _check_loss(value: Any, step: int) -> None:

@@ -1,4 +1,4 @@
-"""The door: what comes into attention is checked once (`d2lmini.arguments`) and made into one thing, `Admitted`.
+"""The door: what comes into attention is checked once (by `d2lmini.tensors`) and made into one thing, `Admitted`.
 
 That is one mask of all restrictions, a finite bias, and 0 for what nobody may see. Behind the door nobody asks again.
 """
@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_bias, check_mask, check_one_length_each
 from d2lmini.attention.masks import sees_nothing, valid_lens_mask
+from d2lmini.tensors import check_bias, check_mask, check_one_length_each
 
 
 class Admitted(NamedTuple):

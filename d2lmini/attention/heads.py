@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from d2lmini.arguments import (
-    check_dimensions,
-    check_divisible,
-    check_heads,
-    check_inputs,
-    check_kept,
-    check_projected,
-    check_sequences,
-    check_size,
-)
+from d2lmini.arguments import check_heads, check_size
 from d2lmini.attention.door import Admitted, admit
 from d2lmini.attention.masks import sees_nothing
 from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.attention.scheme import RelativePositions, place
+from d2lmini.tensors import (
+    check_dimensions,
+    check_divisible,
+    check_inputs,
+    check_kept,
+    check_projected,
+    check_sequences,
+)
 
 
 class SelfAttention(nn.Module):

@@ -11,7 +11,8 @@ import math
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_boolean, check_lengths, check_size, check_steps
+from d2lmini.arguments import check_size
+from d2lmini.tensors import check_boolean, check_lengths, check_steps
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini.arguments import autocasts
 from d2lmini.attention.masks import sees_nothing
+from d2lmini.tensors import autocasts
 
 
 def at_least_float32(numbers: Tensor) -> Tensor:

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_inputs, check_number, check_projected, check_same_size, check_scores
+from d2lmini.arguments import check_number
 from d2lmini.attention.door import Admitted, admit, combine_masks
 from d2lmini.attention.masks import sees_nothing
 from d2lmini.attention.numerics import attend_fused, multiply
+from d2lmini.tensors import check_inputs, check_projected, check_same_size, check_scores
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None) -> Tensor:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_placed
 from d2lmini.attention.door import admit_bias
+from d2lmini.tensors import check_placed
 
 
 class RelativePositions(nn.Module):

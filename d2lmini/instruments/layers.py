@@ -1,6 +1,6 @@
 """Layers that mix a sequence in other ways than attention over all of it, for comparison.
 
-Each maps ``(batch, n, d)`` to ``(batch, n, d)``.
+Each maps `(batch, n, d)` to `(batch, n, d)`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_sequences, check_size
+from d2lmini.arguments import check_size
+from d2lmini.tensors import check_projected, name_shape
 
 __all__ = ["Convolution", "RestrictedSelfAttention", "SeparableConvolution"]
 
 
 class Convolution(nn.Module):
-    r"""A convolution along the sequence, with zeros around it, without bias.
+    """A convolution along the sequence, with zeros around it, without bias.
 
-    .. math:: y_i = \sum_{j=0}^{k-1} W_j\, x_{i + r (j - c)}
+        y[i] = Σⱼ W[j] x[i + r (j - c)],  j = 0, ..., k - 1
 
-    with dilation :math:`r`, and :math:`c = (k - 1) / 2` for a centred kernel or :math:`c = k - 1` for a causal one.
+    with kernel size k and dilation r, and c = (k - 1) / 2 for a centred kernel or c = k - 1 for a causal one.
+
+    Chapter: CNN, RNN, self-attention.
 
     Args:
         d: size of a token, at least 1.
@@ -36,30 +39,27 @@ class Convolution(nn.Module):
         super().__init__()
         for name, size in (("d", d), ("kernel_size", kernel_size), ("dilation", dilation)):
             check_size(name, size)
-        if not causal and kernel_size % 2 == 0:
-            raise ValueError(f"kernel_size must be odd for a centred kernel, got {kernel_size}")
+        if not causal:
+            _check_centred(kernel_size)
         span = dilation * (kernel_size - 1)
         self.padding = (span, 0) if causal else (span // 2, span // 2)
         self.conv = nn.Conv1d(d, d, kernel_size, dilation=dilation, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
-        """Convolve.
-
-        Args:
-            X: ``(batch, n, d)``.
-
-        Returns:
-            ``(batch, n, d)``.
-
-        Raises:
-            ValueError: if ``X`` has another shape or dtype, or no token.
-        """
-        _check_tokens(X, self.conv.weight)
-        return self.conv(F.pad(X.mT, self.padding)).mT
+        """Convolve: `(batch, n, d)` to `(batch, n, d)`."""
+        _check_tokens(X, self.conv)
+        padded = F.pad(X.mT, self.padding)  # (batch, d, n + span)
+        return self.conv(padded).mT  # (batch, n, d)
 
 
 class SeparableConvolution(nn.Module):
     """A convolution in two steps: each feature along the sequence by itself, then all features of each token.
+
+        z[i] = Σⱼ w[j] ⊙ x[i + j - c],  y[i] = W z[i]
+
+    with j = 0, ..., k - 1 and c = (k - 1) / 2.
+
+    Chapter: CNN, RNN, self-attention.
 
     Args:
         d: size of a token, at least 1.
@@ -73,42 +73,33 @@ class SeparableConvolution(nn.Module):
         super().__init__()
         check_size("d", d)
         check_size("kernel_size", kernel_size)
-        if kernel_size % 2 == 0:
-            raise ValueError(f"kernel_size must be odd, got {kernel_size}")
+        _check_centred(kernel_size)
         self.along = nn.Conv1d(d, d, kernel_size, padding=kernel_size // 2, groups=d, bias=False)
         self.across = nn.Linear(d, d, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
-        """Convolve.
-
-        Args:
-            X: ``(batch, n, d)``.
-
-        Returns:
-            ``(batch, n, d)``.
-
-        Raises:
-            ValueError: if ``X`` has another shape or dtype, or no token.
-        """
-        _check_tokens(X, self.along.weight)
-        return self.across(self.along(X.mT).mT)
+        """Convolve: `(batch, n, d)` to `(batch, n, d)`."""
+        _check_tokens(X, self.along)
+        Z = self.along(X.mT).mT  # (batch, n, d)
+        return self.across(Z)  # (batch, n, d)
 
 
 class RestrictedSelfAttention(nn.Module):
-    r"""Self-attention in which a token sees only itself and its ``radius`` neighbours on each side.
+    """Self-attention in which a token sees only itself and its `radius` neighbours on each side.
 
-    .. math:: y_i = \sum_{|j - i| \le r} \alpha_{ij} v_j, \quad
-              \alpha_{ij} = \mathrm{softmax}_{|j - i| \le r}(q_i^\top k_j / \sqrt{d})
+        y[i] = Σⱼ α[i, j] v[j],  α[i, j] = softmaxⱼ(q[i]ᵀ k[j] / √d),  |j - i| ≤ radius
 
-    Only the scores within the window are computed: time and memory grow with ``n * (2 * radius + 1)``, not with
-    ``n ** 2``. There is no output projection.
+    Only the scores within the window are computed: time and memory grow with `n * (2 * radius + 1)`, not with
+    `n ** 2`. There is no output projection.
+
+    Chapter: CNN, RNN, self-attention.
 
     Args:
         d: size of a token, at least 1.
         radius: how many neighbours on each side a token sees, at least 1.
 
     Raises:
-        ValueError: if ``d`` or ``radius`` is no integer of at least 1.
+        ValueError: if `d` or `radius` is no integer of at least 1.
     """
 
     def __init__(self, d: int, radius: int) -> None:
@@ -121,34 +112,28 @@ class RestrictedSelfAttention(nn.Module):
         self.W_v = nn.Linear(d, d, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
-        """Let each token attend to its neighbourhood.
-
-        Args:
-            X: ``(batch, n, d)``.
-
-        Returns:
-            ``(batch, n, d)``.
-
-        Raises:
-            ValueError: if ``X`` has another shape or dtype, or no token.
-        """
-        _check_tokens(X, self.W_q.weight)
+        """Let each token attend to its neighbourhood: `(batch, n, d)` to `(batch, n, d)`."""
+        _check_tokens(X, self.W_q)
         Q = self.W_q(X)[:, :, None]  # (batch, n, 1, d)
         K, V = self._windows(self.W_k(X)), self._windows(self.W_v(X))  # (batch, n, window, d)
-        outside = self._windows(X.new_ones(1, X.shape[1], 1))[..., 0] == 0  # (1, n, window)
-        scores = (Q @ K.mT)[:, :, 0] / math.sqrt(X.shape[2])  # (batch, n, window)
-        weights = F.softmax(scores.masked_fill(outside, -math.inf), dim=-1)
-        return (weights[:, :, None] @ V)[:, :, 0]
+        outside = self._windows(X.new_ones(1, X.shape[1], 1)).mT == 0  # (1, n, 1, window)
+        scores = Q @ K.mT / math.sqrt(X.shape[2])  # (batch, n, 1, window)
+        weights = F.softmax(scores.masked_fill(outside, -math.inf), dim=-1)  # (batch, n, 1, window)
+        return (weights @ V)[:, :, 0]  # (batch, n, d)
 
     def _windows(self, X: Tensor) -> Tensor:
-        """(batch, n, size) to (batch, n, window, size), with zeros beyond both ends."""
+        """The neighbourhood of each token, zeros beyond both ends: (batch, n, size) to (batch, n, window, size)."""
         padded = F.pad(X, (0, 0, self.radius, self.radius))
         return padded.unfold(1, 2 * self.radius + 1, 1).mT
 
 
-def _check_tokens(X: Tensor, weight: Tensor) -> None:
-    check_sequences(X=X)
-    if X.shape[2] != weight.shape[0] or X.shape[1] == 0:
-        raise ValueError(f"X must have shape (batch, n, {weight.shape[0]}) with n of at least 1, got {tuple(X.shape)}")
-    if X.dtype != weight.dtype:
-        raise ValueError(f"X must have the dtype of the weights, {weight.dtype}, got {X.dtype}")
+def _check_centred(kernel_size: int) -> None:
+    if kernel_size % 2 == 0:
+        raise ValueError(f"kernel_size must be odd for a centred kernel, got {kernel_size}")
+
+
+def _check_tokens(X: Tensor, layer: nn.Conv1d | nn.Linear) -> None:
+    d = layer.weight.shape[0]
+    if not isinstance(X, Tensor) or X.dim() != 3 or X.shape[2] != d or X.shape[1] == 0:
+        raise ValueError(f"X must have shape (batch, n, {d}) with n of at least 1, got {name_shape(X)}")
+    check_projected("X", X, d, layer)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_number, check_room, check_size
+from d2lmini.arguments import check_number, check_size
+from d2lmini.tensors import check_room
 
 
 def make_angles(num_steps: int, size: int, base: float = 10000.0, offset: int = 0) -> Tensor:

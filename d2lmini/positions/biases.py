@@ -8,9 +8,10 @@ from bisect import bisect_left
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_buckets, check_integers, check_positions, check_size, check_steps
+from d2lmini.arguments import check_size
 from d2lmini.attention.numerics import at_least_float32, without_autocast
 from d2lmini.attention.scheme import RelativePositions
+from d2lmini.tensors import check_buckets, check_integers, check_positions, check_steps
 
 
 def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:

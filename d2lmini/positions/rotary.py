@@ -5,10 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_even_size, check_offset, check_pairs, check_positions, check_rotation
+from d2lmini.arguments import check_offset
 from d2lmini.attention.numerics import at_least_float32
 from d2lmini.attention.scheme import RelativePositions
 from d2lmini.positions.added import make_angles
+from d2lmini.tensors import check_even_size, check_pairs, check_positions, check_rotation
 
 
 def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: str = "adjacent") -> Tensor:

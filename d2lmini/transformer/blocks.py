@@ -8,19 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import (
-    check_flag,
-    check_number,
-    check_pair,
-    check_past,
-    check_projected,
-    check_same_shape,
-    check_sequences,
-    check_size,
-)
+from d2lmini.arguments import check_flag, check_number, check_size
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.scheme import RelativePositions
+from d2lmini.tensors import check_pair, check_past, check_projected, check_same_shape, check_sequences
 
 KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_heads, steps, p) each, as MultiHeadAttention.keys_and_values makes
 

@@ -6,19 +6,18 @@ from typing import NamedTuple, cast
 
 from torch import Tensor, nn
 
-from d2lmini.arguments import (
+from d2lmini.arguments import check_number, check_size
+from d2lmini.attention.masks import valid_lens_mask
+from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
+from d2lmini.tensors import (
     check_lengths,
-    check_number,
     check_one_length_each,
     check_projected,
     check_sequences,
-    check_size,
     check_tokens,
-    name_kind,
     name_shape,
+    name_tensor,
 )
-from d2lmini.attention.masks import valid_lens_mask
-from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
 from d2lmini.transformer.blocks import KeysAndValues, TransformerDecoderBlock, TransformerEncoderBlock, separate
 
 
@@ -254,7 +253,7 @@ def hide_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
 def check_state(state: DecoderState, tokens: Tensor, num_blks: int) -> None:
     """Check that a state is that of these sequences in a decoder with as many blocks."""
     if not isinstance(state, DecoderState):
-        raise ValueError(f"state must be what start or step has returned, got {name_kind(state)}")
+        raise ValueError(f"state must be what start or step has returned, got {name_tensor(state)}")
     memory, past = len(state.memory), len(state.past)
     if memory != num_blks or past not in (0, num_blks):
         raise ValueError(f"state must be of {num_blks} blocks, got one of {memory} with a past of {past}")

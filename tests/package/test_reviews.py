@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import d2lmini as d2l
+from d2lmini.reviews import IMDB_SHA256, Reviews, extract_reviews
 
 FILES = {
     f"aclImdb/{split}/{label}/{i}_7.txt": f"{label} {i}"
@@ -39,15 +40,15 @@ def make_archive(file: Path, members: dict[str, str | bytes] | None = None, **ch
 
 def test_reviews_come_sorted_with_their_labels(tmp_path: Path) -> None:
     make_archive(tmp_path / "a.tar.gz")
-    folder = d2l.extract_reviews(tmp_path / "a.tar.gz", tmp_path)
+    folder = extract_reviews(tmp_path / "a.tar.gz", tmp_path)
     assert folder == tmp_path / "aclImdb"
-    expected = d2l.Reviews(["neg 0", "neg 1", "pos 0", "pos 1"], [0, 0, 1, 1], [])
+    expected = Reviews(["neg 0", "neg 1", "pos 0", "pos 1"], [0, 0, 1, 1], [])
     assert d2l.load_reviews(folder) == d2l.load_reviews(str(folder), "test") == expected
 
 
 def test_files_that_are_no_text_are_counted_and_left_out(tmp_path: Path) -> None:
     make_archive(tmp_path / "a.tar.gz", FILES | {"aclImdb/train/pos/0_9.txt": b"caf\xe9"})
-    folder = d2l.extract_reviews(tmp_path / "a.tar.gz", tmp_path)
+    folder = extract_reviews(tmp_path / "a.tar.gz", tmp_path)
     with pytest.warns(UserWarning, match=r"1 of 5 files are no UTF-8 text and are left out, the first is .*0_9\.txt"):
         reviews = d2l.load_reviews(folder)
     assert len(reviews.texts) == len(reviews.labels) == 4
@@ -98,15 +99,15 @@ def test_bad_archives_are_refused_and_leave_nothing_behind(
     folder.mkdir()
     make(archive)
     with pytest.raises(ValueError, match=message):
-        d2l.extract_reviews(archive, folder)
+        extract_reviews(archive, folder)
     assert list(folder.iterdir()) == [] and {file.name for file in tmp_path.iterdir()} <= {"a.tar.gz", "inside"}
 
 
 def test_a_folder_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     make_archive(tmp_path / "a.tar.gz")
-    d2l.extract_reviews(tmp_path / "a.tar.gz", tmp_path)
+    extract_reviews(tmp_path / "a.tar.gz", tmp_path)
     with pytest.raises(ValueError, match="must not hold aclImdb yet"):
-        d2l.extract_reviews(tmp_path / "a.tar.gz", tmp_path)
+        extract_reviews(tmp_path / "a.tar.gz", tmp_path)
 
 
 def test_the_archive_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,12 +125,12 @@ def test_the_archive_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
     found = make_archive(tmp_path / "published.tar.gz")
     data = tmp_path / "data"
-    with pytest.raises(ValueError, match=f"must have the checksum {d2l.IMDB_SHA256}, got {found} from file:"):
+    with pytest.raises(ValueError, match=f"must have the checksum {IMDB_SHA256}, got {found} from file:"):
         d2l.fetch_imdb(data, url=(tmp_path / "published.tar.gz").as_uri())
     assert list(data.iterdir()) == []
 
 
-def test_after_a_broken_transfer_it_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_broken_transfer_it_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checksum = make_archive(tmp_path / "published.tar.gz")
     address, data = (tmp_path / "published.tar.gz").as_uri(), tmp_path / "data"
 
@@ -155,7 +156,7 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[a-z0-9']+|[.,!?;:]", text.lower())
 
 
-def pairs_of(reviews: d2l.Reviews) -> list[list[int]]:
+def pairs_of(reviews: Reviews) -> list[list[int]]:
     same: dict[tuple[str, ...], list[int]] = {}
     for i, text in enumerate(reviews.texts):
         same.setdefault(tuple(sorted(words_of(text))), []).append(i)

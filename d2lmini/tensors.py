@@ -1,0 +1,281 @@
+"""What tensors may come in. Each check raises a `ValueError` that names the argument, its value and what is allowed.
+
+Shapes: `batch` examples, `steps` tokens, `queries` queries and `keys` key-value pairs. Plain arguments are checked in
+`d2lmini.arguments`; how attention makes one thing of what it was given is in `d2lmini.attention.door`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from d2lmini.arguments import check_choice, check_offset, check_size
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def name_shape(value: object) -> str:
+    """The shape of a value, for a message: the type of what is no tensor."""
+    return str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
+
+
+def name_tensor(value: object) -> str:
+    """Kind and shape of a value, for a message."""
+    return f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+
+
+def autocasts(device: torch.device) -> bool:
+    """Whether autocast is on for a kind of device; some kinds, such as meta, do not know it."""
+    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+
+
+def check_integers(name: str, numbers: Tensor) -> None:
+    """Check that these are integers that can be compared, in a tensor of any shape."""
+    if not isinstance(numbers, Tensor) or numbers.dtype not in _INTEGERS:
+        raise ValueError(f"{name} must be a tensor of integers, got {name_tensor(numbers)}")
+
+
+def check_boolean(name: str, mask: Tensor) -> None:
+    """Check that a mask is a boolean tensor."""
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        raise ValueError(f"{name} must be a boolean tensor, got {name_tensor(mask)}")
+
+
+def check_broadcast(name: str, numbers: Tensor, shape: Sequence[int]) -> None:
+    """Check that a tensor broadcasts to `shape`."""
+    pairs = zip(numbers.shape[::-1], shape[::-1], strict=False)
+    if numbers.dim() > len(shape) or any(size not in (1, whole) for size, whole in pairs):
+        raise ValueError(f"{name} must broadcast to {tuple(shape)}, got {name_shape(numbers)}")
+
+
+def check_dimensions(X: Tensor, shape: str) -> None:
+    """Check that `X` is a tensor of three dimensions."""
+    if not isinstance(X, Tensor) or X.dim() != 3:
+        raise ValueError(f"X must have shape {shape}, got {name_shape(X)}")
+
+
+def check_divisible(X: Tensor, num_heads: int) -> None:
+    """Check that the first dimension of `X` can be cut into heads."""
+    check_size("num_heads", num_heads)
+    if X.shape[0] % num_heads:
+        found = f"got shape {name_shape(X)} and num_heads={num_heads}"
+        raise ValueError(f"the first dimension of X must be divisible by num_heads, {found}")
+
+
+def check_same_shape(X: Tensor, Y: Tensor) -> None:
+    """Check that nothing needs to be broadcast."""
+    if X.shape != Y.shape:
+        raise ValueError(f"X and Y must have the same shape, got {name_shape(X)} and {name_shape(Y)}")
+
+
+def check_sequences(**sequences: Tensor) -> None:
+    """Check that these are tensors `(batch, steps, size)` of one floating-point dtype; under autocast it may differ."""
+    for name, X in sequences.items():
+        if not isinstance(X, Tensor):
+            raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
+        if X.dim() != 3:
+            raise ValueError(f"{name} must have shape (batch, steps, size), got {name_shape(X)}")
+    tensors = list(sequences.values())
+    mixed = len({X.dtype for X in tensors}) > 1 and not all(autocasts(X.device) for X in tensors)
+    if mixed or not all(X.is_floating_point() for X in tensors):
+        names = ", ".join(sequences)
+        raise ValueError(f"{names} must share one floating-point dtype, got {[X.dtype for X in tensors]}")
+
+
+def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
+    """Check that a linear layer takes `X`, `(..., size)`; under autocast float16, bfloat16 and float32 may meet."""
+    if not isinstance(X, Tensor):
+        raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
+    if X.shape[-1] != size:
+        raise ValueError(f"{name} must have size {size} in their last dimension, got {name_shape(X)}")
+    dtype = getattr(getattr(layer, "weight", None), "dtype", None)
+    if dtype in (X.dtype, None) or not dtype.is_floating_point:  # a quantised layer has whole numbers, or a method
+        return
+    if X.dtype == torch.float64 or not autocasts(X.device):
+        raise ValueError(f"{name} must have the dtype of the weights, {dtype}, got {X.dtype}")
+
+
+# ---- attention -------------------------------------------------------------------------------------------------------
+
+
+def check_scores(X: Tensor) -> None:
+    """Check that these are scores, `(batch, queries, keys)`."""
+    if not isinstance(X, Tensor) or X.dim() != 3 or not X.is_floating_point():
+        raise ValueError(f"X must hold floating-point scores of shape (batch, queries, keys), got {name_tensor(X)}")
+
+
+def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    """Check that queries, keys and values go together."""
+    check_sequences(queries=queries, keys=keys, values=values)
+    shapes = queries.shape, keys.shape, values.shape
+    if not queries.shape[0] == keys.shape[0] == values.shape[0]:
+        raise ValueError(f"queries, keys and values must have the same batch size, got {[*map(tuple, shapes)]}")
+    if keys.shape[1] != values.shape[1]:
+        raise ValueError(f"there must be one value for each key, got {[*map(tuple, shapes[1:])]}")
+
+
+def check_same_size(queries: Tensor, keys: Tensor) -> None:
+    """Check that queries and keys have the same size."""
+    if queries.shape[-1] != keys.shape[-1] or queries.shape[-1] == 0:
+        found = f"{name_shape(queries)} and {name_shape(keys)}"
+        raise ValueError(f"queries and keys must have the same size, at least 1, in their last dimension, got {found}")
+
+
+def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int) -> None:
+    """Check that keys and values projected before, `(batch, num_heads, keys, size)`, go with these queries."""
+    check_sequences(queries=queries)
+    fitting = (queries.shape[0], num_heads, K.shape[2], size)
+    if tuple(K.shape) != fitting or not isinstance(V, Tensor) or V.shape != K.shape:
+        found = f"{name_shape(K)} and {name_shape(V)}"
+        raise ValueError(f"K and V must have shape (batch, num_heads, keys, p) = {fitting}, got {found}")
+    if V.dtype != K.dtype or not K.is_floating_point():
+        raise ValueError(f"K and V must share one floating-point dtype, got {K.dtype} and {V.dtype}")
+
+
+def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:
+    """Check that these are lengths, `(batch,)` or `(batch, queries)`, in `0..num_keys`. Their values are looked at."""
+    check_integers(name, valid_lens)
+    if valid_lens.dim() not in (1, 2):
+        raise ValueError(f"{name} must have shape (batch,) or (batch, queries), got {name_shape(valid_lens)}")
+    lowest, highest = (int(valid_lens.min()), int(valid_lens.max())) if valid_lens.numel() else (0, 0)
+    if lowest < 0 or highest > num_keys:
+        found = f"got values from {lowest} to {highest}"
+        raise ValueError(f"{name} must lie in 0..{num_keys} (the number of keys), {found}")
+
+
+def check_one_length_each(name: str, valid_lens: Tensor, *shapes: tuple[int, ...]) -> None:
+    """Check that there is one length for each example, or for each query."""
+    if tuple(valid_lens.shape) not in shapes:
+        raise ValueError(f"{name} must have shape {' or '.join(map(str, shapes))}, got {name_shape(valid_lens)}")
+
+
+def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
+    """Check that this is a mask that broadcasts to `shape`, `(..., queries, keys)`."""
+    check_boolean("mask", mask)
+    if len(shape) == 4 and mask.dim() == 3 and mask.shape[0] != 1:
+        cure = "for one mask per example write mask[:, None], for one mask per head mask[None]"
+        raise ValueError(f"mask of shape {name_shape(mask)} is ambiguous: {cure}")
+    check_broadcast("mask", mask, shape)
+
+
+def check_bias(bias: Tensor, shape: Sequence[int], device: torch.device) -> None:
+    """Check that this is a bias of the scores that broadcasts to `shape`, `(..., queries, keys)`."""
+    if not isinstance(bias, Tensor) or not bias.is_floating_point():
+        raise ValueError(f"bias must be a tensor of floating-point numbers, got {name_tensor(bias)}")
+    if bias.device != device:
+        raise ValueError(f"bias must be on the device of the queries, {device}, got {bias.device}")
+    check_broadcast("bias", bias, shape)
+
+
+# ---- positions -------------------------------------------------------------------------------------------------------
+
+
+def check_steps(num_queries: int, num_keys: int) -> None:
+    """Check that the queries can be the last of the keys."""
+    if any(isinstance(n, bool) or not isinstance(n, (int, torch.SymInt)) for n in (num_queries, num_keys)):
+        raise ValueError(f"num_queries and num_keys must be integers, got {num_queries!r} and {num_keys!r}")
+    if not 0 <= num_queries <= num_keys:
+        found = f"got num_queries={num_queries}, num_keys={num_keys}"
+        raise ValueError(f"the queries are the last of the keys, so 0 <= num_queries <= num_keys must hold, {found}")
+
+
+def check_room(X: Tensor, offset: int, max_len: int, num_hiddens: int) -> None:
+    """Check that a table of `max_len` positions has those of `X`, `(batch, steps, num_hiddens)`."""
+    check_sequences(X=X)
+    check_offset(offset)
+    if X.shape[2] != num_hiddens:
+        raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {name_shape(X)}")
+    if offset + X.shape[1] > max_len:
+        begins = f" that begins at position offset={offset}" if offset else ""
+        raise ValueError(f"a sequence of length {X.shape[1]}{begins} does not fit into max_len={max_len}")
+
+
+def check_pairs(X: Tensor) -> None:
+    """Check that the features of `X`, `(..., steps, size)`, form pairs."""
+    if not isinstance(X, Tensor) or X.dim() < 2 or not X.is_floating_point():
+        raise ValueError(f"X must hold floating-point numbers of shape (..., steps, size), got {name_tensor(X)}")
+    if X.shape[-1] % 2 or X.shape[-1] == 0:
+        raise ValueError(f"rotary embedding turns pairs: the size must be even and at least 2, got {X.shape[-1]}")
+
+
+def check_rotation(base: float, pairing: str) -> None:
+    """Check how fast pairs turn, and which features form them."""
+    check_choice("pairing", pairing, ("adjacent", "halves"))
+    if isinstance(base, bool) or not isinstance(base, (int, float)) or not 1 <= base <= 1e300:
+        raise ValueError(f"base must be a number of at least 1, got {base!r}")
+
+
+def check_buckets(num_buckets: int, max_distance: int, parts: int) -> None:
+    """Check that a share of the buckets can hold one distance each, and the others the rest."""
+    check_size("num_buckets", num_buckets)
+    check_size("max_distance", max_distance)
+    if num_buckets % parts or max_distance <= num_buckets // parts:
+        fitting = f"num_buckets must be divisible by {parts} and max_distance be more than num_buckets / {parts}"
+        raise ValueError(f"{fitting}, got num_buckets={num_buckets}, max_distance={max_distance}")
+
+
+def check_positions(queries: Tensor, keys: Tensor, num_heads: int | None = None, size: int | None = None) -> None:
+    """Check that queries can be the last of the keys, in heads of the number and size that a scheme was made for."""
+    if not isinstance(queries, Tensor) or not isinstance(keys, Tensor):
+        raise ValueError(f"queries and keys must be tensors, got {name_tensor(queries)} and {name_tensor(keys)}")
+    if queries.dim() != 4 or keys.dim() != 4 or queries.shape[:2] != keys.shape[:2]:
+        fitting = "(batch, num_heads, steps, size), with the same batch and heads"
+        found = f"{name_shape(queries)} and {name_shape(keys)}"
+        raise ValueError(f"queries and keys must have shape {fitting}, got {found}")
+    if num_heads not in (None, queries.shape[1]):
+        raise ValueError(f"the positions were made for num_heads={num_heads}, the layer has {queries.shape[1]}")
+    if size not in (None, queries.shape[-1]):
+        raise ValueError(f"queries must have head_size={size}, got {name_shape(queries)}")
+    if queries.shape[-2] > keys.shape[-2]:
+        raise ValueError(
+            "with relative positions the queries are the last of the keys, so there must be at least as many keys: "
+            f"got {queries.shape[-2]} queries and {keys.shape[-2]} keys"
+        )
+
+
+def check_even_size(queries: Tensor, keys: Tensor) -> None:
+    """Check that queries and keys share an even size."""
+    sizes = queries.shape[-1], keys.shape[-1]
+    if sizes[0] != sizes[1] or sizes[0] % 2 or sizes[0] == 0:
+        raise ValueError(
+            f"for rotary embedding queries and keys must share an even size, got {sizes[0]} and {sizes[1]}"
+        )
+
+
+def check_placed(returned: object, Q: Tensor, K: Tensor) -> None:
+    """Check that a scheme returned queries and keys as they were given, and a bias or `None`."""
+    if not isinstance(returned, tuple) or len(returned) != 3:
+        raise ValueError(f"positions must return queries, keys and a bias or None, got {type(returned).__name__}")
+    for name, given, got in (("queries", Q, returned[0]), ("keys", K, returned[1])):
+        if not isinstance(got, Tensor) or (got.shape, got.dtype) != (given.shape, given.dtype):
+            raise ValueError(f"positions must return {name} of {name_tensor(given)}, got {name_tensor(got)}")
+
+
+# ---- the Transformer -------------------------------------------------------------------------------------------------
+
+
+def check_tokens(tokens: Tensor, vocab_size: int) -> None:
+    """Check that these are tokens of the vocabulary, `(batch, steps)`. Their values are looked at."""
+    if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
+        raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {name_tensor(tokens)}")
+    lowest, highest = (int(tokens.min()), int(tokens.max())) if tokens.numel() else (0, 0)
+    if lowest < 0 or highest >= vocab_size:
+        raise ValueError(f"tokens must lie in 0..{vocab_size - 1}, got values from {lowest} to {highest}")
+
+
+def check_pair(name: str, pair: tuple[Tensor, Tensor]) -> None:
+    """Check that these are two tensors, keys and values."""
+    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, Tensor) for part in pair):
+        raise ValueError(f"{name} must be a pair of tensors, keys and values, got {name_tensor(pair)}")
+
+
+def check_past(past: tuple[Tensor, Tensor], newest: Tensor) -> None:
+    """Check that keys and values `(batch, num_heads, steps, p)` of the newest tokens can be appended."""
+    check_pair("past", past)
+    batch, num_heads, _, size = newest.shape
+    fitting = (batch, num_heads, past[0].shape[-2], size)
+    for part in past:
+        if tuple(part.shape) != fitting or part.dtype != newest.dtype:
+            raise ValueError(f"past must be {newest.dtype} {fitting}, got {name_tensor(part)}")

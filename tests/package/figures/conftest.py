@@ -1,0 +1,16 @@
+"""Figures are drawn without a window, and none is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_window() -> Iterator[None]:
+    mpl.use("agg")
+    yield
+    plt.close("all")

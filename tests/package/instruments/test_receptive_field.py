@@ -1,0 +1,175 @@
+"""Receptive fields and path lengths that are known in closed form."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import d2lmini as d2l
+from tests.package.instruments.sequences import Recurrent, sequence
+
+
+def stacked(layers: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensor], Tensor]:
+    def f(X: Tensor) -> Tensor:
+        for layer in layers:
+            X = layer(X)
+        return X
+
+    return f
+
+
+@given(n=st.integers(3, 14), k=st.sampled_from([3, 5]), depth=st.integers(1, 3))
+@settings(max_examples=10)
+def test_field_of_centred_convolutions(n: int, k: int, depth: int) -> None:
+    f = stacked([d2l.Convolution(2, k).double() for _ in range(depth)])
+    distance = (torch.arange(n)[:, None] - torch.arange(n)).abs()
+    assert torch.equal(d2l.find_receptive_field(f, sequence(n, 2)), distance <= depth * (k // 2))
+
+
+def test_field_of_causal_convolutions_and_dilated_ones() -> None:
+    n = 90
+    for dilations, expected in (((1, 1, 1, 1), (3, 5, 7, 9)), ((1, 3, 9, 27), (3, 9, 27, 81))):
+        layers = [d2l.Convolution(1, 3, dilation=dilation, causal=True).double() for dilation in dilations]
+        counts = [
+            d2l.find_receptive_field(stacked(layers[:depth]), sequence(n, 1))[-1].sum().item() for depth in (1, 2, 3, 4)
+        ]
+        assert tuple(counts) == expected
+
+
+@pytest.mark.parametrize("radius", [1, 3])
+def test_field_of_attention(radius: int) -> None:
+    X = sequence(9, 4)
+    distance = (torch.arange(9)[:, None] - torch.arange(9)).abs()
+    assert torch.equal(d2l.find_receptive_field(d2l.RestrictedSelfAttention(4, radius).double(), X), distance <= radius)
+    layer = d2l.SelfAttention(4).double()
+    assert d2l.find_receptive_field(layer, X).all()
+    assert torch.equal(d2l.find_receptive_field(lambda X: layer(X, mask=d2l.causal_mask(9)), X), d2l.causal_mask(9))
+
+
+def test_field_of_a_recurrent_layer_is_all_of_the_past() -> None:
+    for cell in (nn.RNNCell(3, 3), nn.GRUCell(3, 3)):
+        assert torch.equal(d2l.find_receptive_field(Recurrent(cell).double(), sequence(30, 3)), d2l.causal_mask(30))
+
+
+def test_what_a_relu_hides_in_one_draw_several_draws_find() -> None:
+    distance = (torch.arange(9)[:, None] - torch.arange(9)).abs()
+    missed = {1: 0, 12: 0}
+    for seed in range(30):
+        torch.manual_seed(seed)
+        layers = [d2l.Convolution(6, 3).double() for _ in range(4)]
+        f = stacked([layer for conv in layers for layer in (conv, torch.relu)][:-1])
+        for draws in missed:
+            missed[draws] += not torch.equal(d2l.find_receptive_field(f, sequence(9, 6), draws=draws), distance <= 4)
+    assert missed[12] == 0 < missed[1]
+
+
+def test_an_influence_that_underflows_is_an_error_and_not_a_no() -> None:
+    with pytest.raises(ValueError, match="underflows"):
+        d2l.find_receptive_field(lambda X: X.cumsum(1) * 1e-300, sequence(4, 2))
+
+
+@pytest.mark.parametrize(
+    "X", [torch.zeros(1, 4, 2), torch.zeros(4, 2).double(), torch.zeros(0, 4, 2).double(), [[1.0]]]
+)
+def test_a_field_wants_float64_and_three_dimensions(X: Tensor) -> None:
+    with pytest.raises(ValueError, match=r"X must have shape \(batch, n, d\), none of them 0, and be in float64, got"):
+        d2l.find_receptive_field(lambda X: X, X)
+
+
+def test_an_output_that_uses_no_input_has_an_empty_field() -> None:
+    weight = torch.ones(1, 4, 2, dtype=torch.float64, requires_grad=True)
+    assert not d2l.find_receptive_field(lambda X: weight * 2, sequence(4, 2)).any()
+    assert not d2l.find_receptive_field(lambda X: X.detach(), sequence(4, 2)).any()
+
+
+@given(n=st.integers(2, 20), k=st.sampled_from([3, 5, 7]))
+@settings(max_examples=10)
+def test_path_length_of_contiguous_convolutions(n: int, k: int) -> None:
+    X = sequence(n, 1)
+    centred, causal = d2l.Convolution(1, k).double(), d2l.Convolution(1, k, causal=True).double()
+    assert d2l.find_maximum_path_length(itertools.repeat(centred), X) == math.ceil((n - 1) / ((k - 1) / 2))
+    assert d2l.find_maximum_path_length(itertools.repeat(causal), X) == math.ceil((n - 1) / (k - 1))
+
+
+@given(n=st.integers(2, 30), k=st.sampled_from([2, 3]))
+@settings(max_examples=10)
+def test_path_length_of_causal_dilated_convolutions_is_a_logarithm(n: int, k: int) -> None:
+    layers = (d2l.Convolution(1, k, dilation=k**i, causal=True).double() for i in itertools.count())
+    needed = next(depth for depth in itertools.count(1) if k**depth >= n)
+    assert d2l.find_maximum_path_length(layers, sequence(n, 1)) == needed
+
+
+def test_all_layers_of_a_list_are_looked_at_and_n_of_an_iterator() -> None:
+    narrow, X = d2l.Convolution(1, 1).double(), sequence(5, 1)
+    stack = [narrow] * 6 + [d2l.SelfAttention(1).double()]
+    assert d2l.find_maximum_path_length(stack, X) == 7
+    assert d2l.find_maximum_path_length(stack[:6], X) is None
+    assert d2l.find_maximum_path_length(itertools.repeat(narrow), X) is None
+    assert d2l.find_maximum_path_length(iter(stack), X) is None
+
+
+def test_centred_dilated_convolutions_may_never_connect_the_ends() -> None:
+    stack = [d2l.Convolution(1, 3, dilation=3**i).double() for i in range(5)]
+    assert d2l.find_maximum_path_length(stack, sequence(16, 1)) is None  # 1 + 3 + 9 = 13 < 15, and 27 jumps beyond
+    assert d2l.find_maximum_path_length(stack, sequence(14, 1)) == 3
+
+
+def test_where_x1_and_x5_meet_is_not_where_x1_reaches_y5() -> None:
+    X, layer = sequence(5, 1), d2l.Convolution(1, 3).double()
+    both = d2l.find_receptive_field(stacked([layer, layer]), X)
+    assert both[2, 0] and both[2, 4] and not both[4, 0]
+    assert d2l.find_maximum_path_length(itertools.repeat(layer), X) == 4
+    causal = d2l.Convolution(1, 3, causal=True).double()
+    assert d2l.find_maximum_path_length(itertools.repeat(causal), X) == 2
+    backwards = itertools.repeat(lambda X: causal(X.flip(1)).flip(1))
+    assert d2l.find_maximum_path_length(backwards, X) is None
+
+
+def test_path_length_of_attention_and_of_one_step_in_time() -> None:
+    X = sequence(9, 3)
+    assert d2l.find_maximum_path_length([d2l.SelfAttention(3).double()], X) == 1
+    restricted = d2l.RestrictedSelfAttention(3, 2).double()
+    assert d2l.find_maximum_path_length(itertools.repeat(restricted), X) == 4
+    cell = nn.RNNCell(3, 3).double()
+
+    def step(states: Tensor) -> Tensor:
+        """All states one step on: each one is made from the one before it."""
+        before = F.pad(states, (0, 0, 1, 0))[:, :-1]
+        return torch.stack([cell(x, h) for x, h in zip(states.unbind(1), before.unbind(1), strict=True)], 1)
+
+    assert d2l.find_maximum_path_length(itertools.repeat(step), X) == 8
+
+
+@given(n=st.integers(2, 9), k=st.sampled_from([3, 5]))
+@settings(max_examples=8)
+def test_the_path_is_as_long_as_the_stack_whose_field_connects(n: int, k: int) -> None:
+    layer, X = d2l.Convolution(1, k).double(), sequence(n, 1)
+    depth = d2l.find_maximum_path_length(itertools.repeat(layer), X)
+    assert depth is not None and d2l.find_receptive_field(stacked([layer] * depth), X)[-1, 0]
+    assert depth == 1 or not d2l.find_receptive_field(stacked([layer] * (depth - 1)), X)[-1, 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: d2l.find_receptive_field(lambda X: X, sequence(3, 2), draws=0), "draws must be .* got 0"),
+        (lambda: d2l.find_receptive_field(lambda X: {"y": X}, sequence(3, 2)), "f must return .* got dict"),
+        (lambda: d2l.find_receptive_field(lambda X: X.sqrt(), sequence(3, 2)), "not finite"),
+        (lambda: d2l.find_receptive_field(lambda X: (X - X).sqrt(), sequence(3, 2)), "not finite"),
+        (lambda: d2l.find_receptive_field(nn.Dropout(0.5), sequence(3, 2)), "two outputs for one input"),
+        (lambda: d2l.find_maximum_path_length([], torch.zeros(1, 4, 2)), "X must have shape .* in torch.float32"),
+        (lambda: d2l.find_receptive_field(lambda X: X.sum(), sequence(3, 2)), r"f must return \(batch, m, ...\)"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
