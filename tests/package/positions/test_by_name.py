@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import d2lmini as d2l
+from d2lmini.positions.biases import T5PositionBias
 from tests.package.positions.shared import NAMES, drawn, scheme
 
 
@@ -25,7 +26,7 @@ from tests.package.positions.shared import NAMES, drawn, scheme
         ("alibi", nn.Identity, d2l.ALiBi),
         ("relative", nn.Identity, d2l.RelativePositionBias),
         ("relative-keys", nn.Identity, d2l.RelativePositionKeys),
-        ("t5", nn.Identity, d2l.T5PositionBias),
+        ("t5", nn.Identity, T5PositionBias),
     ],
 )
 def test_schemes_by_name(name: str, added: type, inside: type) -> None:
@@ -97,10 +98,10 @@ def test_what_is_made_by_default() -> None:
         (lambda: d2l.RelativePositionBias(0), "num_heads must be an integer of at least 1"),
         (lambda: d2l.RelativePositionKeys(0), "head_size must be an integer of at least 1"),
         (lambda: d2l.RelativePositionKeys(4, -1), "max_distance must be an integer of at least 1"),
-        (lambda: d2l.T5PositionBias(0), "num_heads must be an integer of at least 1"),
-        (lambda: d2l.T5PositionBias(2, 30), "divisible by 4 .*num_buckets=30, max_distance=128"),
-        (lambda: d2l.T5PositionBias(2, 31, bidirectional=False), "divisible by 2 .*num_buckets=31"),
-        (lambda: d2l.T5PositionBias(2, 32, 8), "max_distance be more than num_buckets / 4.*max_distance=8"),
+        (lambda: T5PositionBias(0), "num_heads must be an integer of at least 1"),
+        (lambda: T5PositionBias(2, 30), "divisible by 4 .*num_buckets=30, max_distance=128"),
+        (lambda: T5PositionBias(2, 31, bidirectional=False), "divisible by 2 .*num_buckets=31"),
+        (lambda: T5PositionBias(2, 32, 8), "max_distance be more than num_buckets / 4.*max_distance=8"),
         (lambda: d2l.t5_buckets(torch.tensor([0.5])), "offsets must be a tensor of integers, got torch.float32"),
         (lambda: d2l.t5_buckets(3), "offsets must be a tensor of integers, got int"),  # type: ignore[arg-type]
         (lambda: d2l.relative_offsets(5, 4), "num_queries=5, num_keys=4"),
@@ -181,7 +182,7 @@ def test_schemes_stay_on_the_device_of_their_inputs(name: str) -> None:
 
 
 def test_schemes_at_their_beginning() -> None:
-    assert d2l.T5PositionBias(2).table.shape == (2, 32) and not d2l.T5PositionBias(2).table.any()
+    assert T5PositionBias(2).table.shape == (2, 32) and not d2l.T5PositionBias(2).table.any()
     assert d2l.RelativePositionBias(2).table.shape == (2, 17) and d2l.RelativePositionKeys(4).vectors.shape == (17, 4)
     assert d2l.RelativePositionKeys(4).vectors.any()
 
@@ -194,7 +195,7 @@ def test_schemes_at_their_beginning() -> None:
         (d2l.RelativePositionBias(3), "RelativePositionBias(num_heads=3, max_distance=8)"),
         (d2l.RelativePositionKeys(3), "RelativePositionKeys(head_size=3, max_distance=8)"),
         (
-            d2l.T5PositionBias(3),
+            T5PositionBias(3),
             "T5PositionBias(num_heads=3, num_buckets=32, max_distance=128, bidirectional=True)",
         ),
     ],
