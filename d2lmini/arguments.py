@@ -45,8 +45,7 @@ def check_heads(num_hiddens: int, num_heads: int) -> None:
     check_size("num_hiddens", num_hiddens)
     check_size("num_heads", num_heads)
     if num_hiddens % num_heads:
-        found = f"got num_hiddens={num_hiddens} and num_heads={num_heads}"
-        raise ValueError(f"num_hiddens must be divisible by num_heads, {found}")
+        raise ValueError(f"num_hiddens must be divisible by num_heads, got {num_hiddens=} and {num_heads=}")
 
 
 def check_offset(offset: int) -> None:

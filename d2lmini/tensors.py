@@ -177,7 +177,7 @@ def check_steps(num_queries: int, num_keys: int) -> None:
     if any(isinstance(n, bool) or not isinstance(n, (int, torch.SymInt)) for n in (num_queries, num_keys)):
         raise ValueError(f"num_queries and num_keys must be integers, got {num_queries!r} and {num_keys!r}")
     if not 0 <= num_queries <= num_keys:
-        found = f"got num_queries={num_queries}, num_keys={num_keys}"
+        found = f"got {num_queries=}, {num_keys=}"
         raise ValueError(f"the queries are the last of the keys, so 0 <= num_queries <= num_keys must hold, {found}")
 
 
@@ -213,7 +213,7 @@ def check_buckets(num_buckets: int, max_distance: int, parts: int) -> None:
     check_size("max_distance", max_distance)
     if num_buckets % parts or max_distance <= num_buckets // parts:
         fitting = f"num_buckets must be divisible by {parts} and max_distance be more than num_buckets / {parts}"
-        raise ValueError(f"{fitting}, got num_buckets={num_buckets}, max_distance={max_distance}")
+        raise ValueError(f"{fitting}, got {num_buckets=}, {max_distance=}")
 
 
 def check_positions(queries: Tensor, keys: Tensor, num_heads: int | None = None, size: int | None = None) -> None:
@@ -271,11 +271,10 @@ def check_pair(name: str, pair: tuple[Tensor, Tensor]) -> None:
         raise ValueError(f"{name} must be a pair of tensors, keys and values, got {name_tensor(pair)}")
 
 
-def check_past(past: tuple[Tensor, Tensor], newest: Tensor) -> None:
-    """Check that keys and values `(batch, num_heads, steps, p)` of the newest tokens can be appended."""
+def check_past(past: tuple[Tensor, Tensor], X: Tensor, num_heads: int, size: int) -> None:
+    """Check that those of the newest tokens `X` can be appended to keys and values `(batch, num_heads, keys, size)`."""
     check_pair("past", past)
-    batch, num_heads, _, size = newest.shape
-    fitting = (batch, num_heads, past[0].shape[-2], size)
+    fitting = (X.shape[0], num_heads, past[0].shape[-2], size)
     for part in past:
-        if tuple(part.shape) != fitting or part.dtype != newest.dtype:
-            raise ValueError(f"past must be {newest.dtype} {fitting}, got {name_tensor(part)}")
+        if tuple(part.shape) != fitting or (part.dtype != X.dtype and not autocasts(X.device)):
+            raise ValueError(f"past must be {X.dtype} {fitting}, got {name_tensor(part)}")

@@ -119,21 +119,22 @@ def trace(call: Callable[[], Any]) -> tuple[int, int, int]:
 
 
 class Reshaped(TorchFunctionMode):
-    """Counts the changes of shape of tensors that have a dimension of a given size."""
+    """Counts the changes of shape of tensors that have a dimension of one size, and none of the other."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, other: int) -> None:
         super().__init__()
-        self.size, self.count = size, 0
+        self.size, self.other, self.count = size, other, 0
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = getattr(function, "__name__", "") in RESHAPING
-        self.count += named and isinstance(args[0], Tensor) and self.size in args[0].shape
+        shape = args[0].shape if named and isinstance(args[0], Tensor) else ()
+        self.count += self.size in shape and self.other not in shape
         return function(*args, **(kwargs or {}))
 
 
 def count_reshapes() -> int:
     """Changes of shape of the queries in one call with a bias of positions."""
-    mha, counter = Asked("alibi", 16, 4).mha, Reshaped(5)
+    mha, counter = Asked("alibi", 16, 4).mha, Reshaped(5, 7)
     with counter:
         mha(torch.randn(2, 5, 16), torch.randn(2, 7, 16), torch.randn(2, 7, 16))
     return counter.count

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from d2lmini.attention.masks import sees_nothing, valid_lens_mask
+from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.tensors import check_bias, check_mask, check_one_length_each
 
 
@@ -99,7 +99,7 @@ def hide_unseen(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor) 
 
     0 times whatever the padding holds could be NaN, in the output or in a gradient.
     """
-    queries = queries.masked_fill(sees_nothing(allowed), 0.0)
+    queries = queries.masked_fill(~allowed.any(dim=-1)[..., None], 0.0)
     if keys.dim() == 4:  # kept ones: their padding was hidden before they were projected
         return queries, keys, values
     unseen = ~allowed.any(dim=-2)[..., None]  # (batch, keys, 1)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.arguments import check_size
-from d2lmini.tensors import check_boolean, check_lengths, check_steps
+from d2lmini.tensors import check_boolean, check_lengths
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -59,7 +59,8 @@ def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.
         ValueError: if `num_queries` is negative or there are fewer keys than queries.
     """
     num_keys = num_queries if num_keys is None else num_keys
-    check_steps(num_queries, num_keys)
+    if not 0 <= num_queries <= num_keys:
+        raise ValueError(f"causal_mask needs 0 <= num_queries <= num_keys, got {num_queries=}, {num_keys=}")
     all_pairs = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
     return all_pairs.tril(diagonal=num_keys - num_queries)
 

@@ -76,5 +76,4 @@ def check_scheme(positions: str, num_hiddens: int, num_heads: int) -> None:
     check_choice("positions", positions, POSITIONS)
     check_heads(num_hiddens, num_heads)
     if positions == "rotary" and num_hiddens // num_heads % 2:
-        found = f"num_hiddens={num_hiddens}, num_heads={num_heads}"
-        raise ValueError(f"rotary needs an even size of a head, got {found}")
+        raise ValueError(f"rotary needs an even size of a head, got {num_hiddens=}, {num_heads=}")

@@ -232,6 +232,8 @@ class TransformerDecoderBlock(_Block):
         check_sequences(X=X)
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         check_pair("memory", memory)
+        if past is not None:
+            check_past(past, X, self.attention.num_heads, self.attention.head_size)
         if self.norm_first:
             found, present, to_past = self.look_back(self.norm1(X), past, need_weights)
             X = X + self.dropout(found)
@@ -253,7 +255,6 @@ class TransformerDecoderBlock(_Block):
         K = self.attention.split(self.attention.W_k(X))  # (batch, num_heads, steps, p)
         V = self.attention.split(self.attention.W_v(X))  # (batch, num_heads, steps, p)
         if past is not None:
-            check_past(past, K)
             K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_heads, all steps, p)
         mask = causal_mask(X.shape[1], K.shape[2], device=X.device)  # (steps, all steps)
         found, weights = separate(self.attention(X, K, V, mask=mask, need_weights=need_weights))

@@ -182,7 +182,7 @@ def test_schemes_stay_on_the_device_of_their_inputs(name: str) -> None:
 
 
 def test_schemes_at_their_beginning() -> None:
-    assert T5PositionBias(2).table.shape == (2, 32) and not d2l.T5PositionBias(2).table.any()
+    assert T5PositionBias(2).table.shape == (2, 32) and not T5PositionBias(2).table.any()
     assert d2l.RelativePositionBias(2).table.shape == (2, 17) and d2l.RelativePositionKeys(4).vectors.shape == (17, 4)
     assert d2l.RelativePositionKeys(4).vectors.any()
 
