@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.site.checks import check_accessibility, check_ground, inspect, photograph
+from tests.site.checks import check_accessibility, check_ground, check_paper, inspect, photograph
 from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, PAGES, SITE, soup
 from tests.site.windows import open_page, open_window, switch_theme
 
@@ -29,6 +29,8 @@ def test_a_page_is_complete_quiet_accessible_and_fits(
     with open_window(browser, server, theme, width, reduced_motion="reduce") as window:  # no colour in transition
         open_page(window, (server if width == 1280 else FILES) + page)
         faults = inspect(window, page, (theme, other(theme)))
+        if page in ALL_CHAPTERS and width == 1280:
+            faults += check_paper(window)
     assert not faults, "\n".join([f"{page} at {width} px:", *faults])
 
 
