@@ -19,29 +19,31 @@ from tests.site.windows import switch_theme
 GROUND = {"light": (255, 255, 255), "dark": (18, 18, 18)}
 FURNITURE = (".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field")
 
-# A look is all that decides a contrast: colour, size and weight of a text, whether axe excuses it, and the grounds and
-# opacities behind it. The longest text of each look is marked: axe passes over a single letter.
+# A look is all that decides a contrast: colour, size and weight of a text, whether axe excuses it, the grounds and
+# opacities behind it, and the plates of other elements that lie over its place. The longest text of each look is
+# marked: axe passes over a single letter.
 MARK_LOOKS = """() => {
-  const grounds = new Map([[null, '']]);
-  const ground = element => {
-    if (!grounds.has(element)) {
-      const s = getComputedStyle(element), behind = ground(element.parentElement);
-      const own = [s.backgroundColor, s.backgroundImage, s.opacity, s.filter, s.mixBlendMode, s.position].join();
-      grounds.set(element, own === 'rgba(0, 0, 0, 0),none,1,none,normal,static' ? behind : own + '>' + behind);
-    }
-    return grounds.get(element);
-  };
-  const looks = new Map();
-  document.querySelectorAll('[data-look]').forEach(element => delete element.dataset.look);
-  for (const element of document.querySelectorAll('body *')) {
+  const grounds = new Map([[null, '']]), plates = [], texts = [], looks = new Map();
+  for (const element of document.querySelectorAll('body, body *')) {
+    const s = getComputedStyle(element), behind = grounds.get(element.parentElement) ?? '';
+    const own = [s.backgroundColor, s.backgroundImage, s.opacity, s.filter, s.mixBlendMode, s.position].join();
+    grounds.set(element, own === 'rgba(0, 0, 0, 0),none,1,none,normal,static' ? behind : own + '>' + behind);
+    delete element.dataset?.look;
     const length = [...element.childNodes].reduce((n, c) => n + (c.nodeType === 3 ? c.data.trim().length : 0), 0);
-    if (!length && !element.matches('input, select, textarea')) continue;
-    if (!element.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
-    const s = getComputedStyle(element), excused = !!element.closest('label, :disabled, [aria-disabled=true]');
-    const look = [s.color, s.fontSize, s.fontWeight, s.textShadow, excused, ground(element)].join();
-    if (!looks.has(look) || looks.get(look).length < length) looks.set(look, {element, length});
+    const seen = element.checkVisibility({visibilityProperty: true, opacityProperty: true});
+    if (seen && (length || element.matches('input, select, textarea'))) texts.push([element, length]);
+    if (seen && s.position !== 'static' && !own.startsWith('rgba(0, 0, 0, 0),none'))
+      plates.push({plate: element, p: element.getBoundingClientRect()});
   }
-  looks.forEach(({element}) => element.dataset.look = '');
+  for (const [element, length] of texts) {
+    const s = getComputedStyle(element), box = element.getBoundingClientRect();
+    const excused = !!element.closest('label, :disabled, [aria-disabled=true]');
+    const over = plates.filter(({plate, p}) => p.left < box.right && box.left < p.right && p.top < box.bottom
+      && box.top < p.bottom && !plate.contains(element)).map(({plate}) => grounds.get(plate));
+    const look = [s.color, s.fontSize, s.fontWeight, s.textShadow, excused, grounds.get(element), over].join();
+    if (!looks.has(look) || looks.get(look)[1] < length) looks.set(look, [element, length]);
+  }
+  looks.forEach(([element]) => element.dataset.look = '');
 }"""
 COLOURS_ONLY = {"runOnly": ["color-contrast", "link-in-text-block"]}
 ALL_ELEMENTS = Axe()

@@ -30,6 +30,11 @@ FAULTS = {
         '<p id="grey" style="background: #777">Words on grey.</p>',
         'light: color-contrast .*id="grey"',
     ),
+    "a grey plate that another element lays under a paragraph": (
+        '<div style="position: relative"><p id="plate">Words on a plate.</p>'
+        '<div style="position: absolute; inset: 0; background: #777; z-index: -1"></div></div>',
+        'light: color-contrast .*id="plate"',
+    ),
     "a pale link": (
         '<p>To the <a id="thin" style="opacity: 0.4" href="intro.html">introduction</a>.</p>',
         'light: color-contrast .*id="thin"',
