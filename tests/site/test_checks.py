@@ -31,8 +31,8 @@ FAULTS = {
         'light: color-contrast .*id="grey"',
     ),
     "a grey plate that another element lays under a paragraph": (
-        '<div style="position: relative"><p id="plate">Words on a plate.</p>'
-        '<div style="position: absolute; inset: 0; background: #777; z-index: -1"></div></div>',
+        '<p id="plate">Words on a plate.</p><div style="position: absolute; z-index: -1; width: 300px; height: 4rem; '
+        'margin-top: -4rem; background: #777"></div>',
         'light: color-contrast .*id="plate"',
     ),
     "a pale link": (
