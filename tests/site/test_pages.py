@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
 
 from book._ext.book_site import DARK
-from tests.package.figures.test_plot import contrast
-from tools.notebooks import NOTEBOOKS, ROOT, TEXTS, is_chapter
+from tests.colours import contrast
+from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, CHAPTERS, PAGES, SITE, choose_pages, ids, soup
+from tools.notebooks import NOTEBOOKS, ROOT
 
-SITE = ROOT / "_build/html"
-PAGES = sorted(
-    [f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is_chapter(path)]
-    + [f"notebooks/{path.stem}.html" for path in NOTEBOOKS.glob("*.ipynb")]
-)
-CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 STYLE = (ROOT / "d2lmini/figures/style.mplstyle").read_text("utf-8")
 
 
-@functools.cache
-def soup(page: str) -> BeautifulSoup:
-    return BeautifulSoup((SITE / page).read_text("utf-8"), "html.parser")
-
-
-def squeezed(text: str) -> str:
+def squeeze(text: str) -> str:
     return " ".join(text.split())
+
+
+def test_pages_can_be_named_and_an_unknown_name_is_an_error() -> None:
+    assert choose_pages("") == ALL_PAGES
+    assert choose_pages(f"{ALL_PAGES[2]}  {ALL_PAGES[0]}") == [ALL_PAGES[0], ALL_PAGES[2]]
+    with pytest.raises(ValueError, match=r"PAGES names book/nowhere\.html; the site has .*book/intro\.html"):
+        choose_pages("book/intro.html book/nowhere.html")
 
 
 def test_each_source_has_its_page_and_there_is_no_other() -> None:
     built = {str(path.relative_to(SITE)) for folder in ("book", "notebooks") for path in (SITE / folder).glob("*.html")}
-    assert built == set(PAGES)
+    assert built == set(ALL_PAGES)
     assert "book/intro.html" in (SITE / "index.html").read_text("utf-8")
 
 
@@ -50,21 +45,21 @@ def test_no_link_image_or_script_points_nowhere_or_elsewhere(page: str) -> None:
                 path = (SITE / page).parent / unquote(target.path) if target.path else SITE / page
                 assert path.exists(), f"{page} points to {path}, which does not exist"
                 if target.fragment and path.suffix == ".html":
-                    anchors = soup(path.resolve().relative_to(SITE).as_posix())
-                    assert anchors.find(id=unquote(target.fragment)), f"{page}: no #{target.fragment} in {path.name}"
+                    anchors = ids(path.resolve().relative_to(SITE).as_posix())
+                    assert unquote(target.fragment) in anchors, f"{page}: no #{target.fragment} in {path.name}"
 
 
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_a_page_shows_what_the_notebook_holds(page: str) -> None:
     parsed = soup(page)
-    article = squeezed(parsed.find("article").get_text())
+    article = squeeze(parsed.find("article").get_text())
     notebook = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)
     figures = 0
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            assert squeezed(cell.source) in article
+            assert squeeze(cell.source) in article
             for output in cell.outputs:
-                assert squeezed(output.get("text", "")) in article
+                assert squeeze(output.get("text", "")) in article
                 figures += any(mime.startswith("image/") for mime in output.get("data", {}))
     shown = parsed.select(".cell_output img")
     assert len(shown) == figures
@@ -76,7 +71,8 @@ def test_each_solution_is_folded_and_named(page: str) -> None:
     parsed = soup(page)
     exercises = [h.get_text() for h in parsed.find_all("h3") if h.get_text().startswith("Exercise")]
     solutions = parsed.select("details.solution")
-    assert len(exercises) == len(solutions) >= 5
+    assert len(exercises) == len(solutions), f"{page}: {len(exercises)} exercises, {len(solutions)} solutions"
+    assert len(exercises) >= 5, f"{page}: {len(exercises)} exercises, a chapter has at least 5"
     for exercise, solution in zip(exercises, solutions, strict=True):
         number = re.match(r"Exercise [\d.]+", exercise)
         assert number and solution.summary.get_text() == f"Show the solution of {number[0]}"
@@ -97,14 +93,14 @@ def test_a_chapter_leads_to_the_glossary_and_to_its_notebook(page: str) -> None:
 
 
 def test_each_page_has_a_description_of_its_own() -> None:
-    described = [soup(page).find("meta", attrs={"name": "description"})["content"] for page in PAGES]
-    assert all(len(text) > 30 for text in described) and len(set(described)) == len(PAGES)
+    described = [soup(page).find("meta", attrs={"name": "description"})["content"] for page in ALL_PAGES]
+    assert all(len(text) > 30 for text in described) and len(set(described)) == len(ALL_PAGES)
 
 
 def test_the_report_names_notebooks_times_and_versions() -> None:
     rows = [[cell.get_text() for cell in row.find_all("td")] for row in soup("book/about.html").find_all("tr")]
     tested = [row for row in rows if len(row) == 3]
-    assert len(tested) == len(CHAPTERS)
+    assert len(tested) == len(ALL_CHAPTERS)
     assert all(int(cells) > 0 and float(seconds) > 0 for _, cells, seconds in tested)
     versions = dict(row for row in rows if len(row) == 2)
     pinned = re.findall(
@@ -115,10 +111,10 @@ def test_the_report_names_notebooks_times_and_versions() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_markup_leaks_into_a_page(page: str) -> None:
-    article = soup(page).find("article")
-    for code in article.find_all(["pre", "code"]):
-        code.decompose()
-    assert not re.search(r"\{[a-z]+\}`|:::|^\s*```|\]\(|<details|\$\$", article.get_text(), re.MULTILINE)
+    strings = soup(page).find("article").strings
+    text = "".join(string for string in strings if not string.find_parent(["pre", "code"]))
+    leak = re.search(r"\{[a-z]+\}`|:::|^\s*```|\]\(|<details|\$\$", text, re.MULTILINE)
+    assert not leak, f"{page}: {text[max(0, leak.start() - 40) : leak.end() + 40]!r}"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -126,7 +122,7 @@ def test_no_button_leads_to_a_repository_that_is_not_set(page: str) -> None:
     config = (ROOT / "_config.yml").read_text("utf-8")
     html = (SITE / page).read_text("utf-8")
     if "/OWNER/" in config:
-        assert "OWNER" not in BeautifulSoup(html, "html.parser").find("main").decode_contents().replace("/OWNER/", "")
+        assert "OWNER" not in soup(page).find("main").decode_contents().replace("/OWNER/", "")
         assert not re.search(r'href="[^"]*OWNER', html)
     elif page in CHAPTERS:
         assert "colab.research.google.com" in html

@@ -1,0 +1,125 @@
+"""Faults planted in a page: each is found by the checks that every page of the book has to pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.site.checks import ALL_ELEMENTS, COLOURS_ONLY, check_accessibility, check_paper, inspect
+from tests.site.pages import ALL_CHAPTERS, SITE
+from tests.site.windows import open_page, open_window
+
+PAGE = "book/notation.html"  # short, and it sets formulas
+CODE = '<div class="cell"><div class="cell_input"><div class="highlight"><pre>{}</pre></div></div></div>'
+OUTPUT = '<div class="cell"><div class="cell_output">{}</div></div>'
+PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='90' height='90'>{}</svg>"
+FIGURE = OUTPUT.format(f'<img alt="" src="{PICTURE}">')
+
+# What is planted -> the fault that must be reported.
+FAULTS = {
+    "text too pale in the dark in one code cell": (
+        CODE.format('<span class="c1"># all is well here</span>')
+        + CODE.format('<span class="c1" id="pale"># one pale comment</span>')
+        + '<style>html[data-theme="dark"] #pale { color: #5c5c5c !important }</style>',
+        'dark: color-contrast .*id="pale"',
+    ),
+    "a grey ground behind a paragraph": (
+        '<p id="grey" style="background: #777">Words on grey.</p>',
+        'light: color-contrast .*id="grey"',
+    ),
+    "a grey plate that another element lays under a paragraph": (
+        '<p id="plate">Words on a plate.</p><div style="position: absolute; z-index: -1; width: 300px; height: 4rem; '
+        'margin-top: -4rem; background: #777"></div>',
+        'light: color-contrast .*id="plate"',
+    ),
+    "a pale link": (
+        '<p>To the <a id="thin" style="opacity: 0.4" href="intro.html">introduction</a>.</p>',
+        'light: color-contrast .*id="thin"',
+    ),
+    "a pale word in a field": (
+        '<input id="field" aria-label="Word" value="pale" style="background: #fff; color: #ccc">',
+        'light: color-contrast .*id="field"',
+    ),
+    "a link that is told from its text by a little colour only": (
+        '<p style="color: #000; background: #fff">Where all of this begins is told in the <a id="plain" '
+        'href="intro.html" style="color: #222; text-decoration: none">introduction</a>, page by page.</p>',
+        'dark: link-in-text-block .*id="plain"',
+    ),
+    "a picture without words": (f'<img id="mute" src="{PICTURE.format("")}">', 'light: image-alt .*id="mute"'),
+    "a control without a name": ('<button id="nameless"></button>', 'light: button-name .*id="nameless"'),
+    "a formula that is an error": (
+        '<span class="math notranslate nohighlight">\\(\\frac{1}\\)</span>',
+        "a formula is an error: Missing argument",
+    ),
+    "a formula that is not set": (
+        '<span class="math"><mjx-container></mjx-container></span>',
+        r"\d+ formulas, \d+ of them set",
+    ),
+    "something too wide": ('<div style="width: 500px">wide</div>', "scrolls sideways: [5-9]"),
+    "a second search box": ('<input type="search" aria-label="Search">', "2 search boxes"),
+    "a foreign request": ('<img src="https://example.org/spy.png" alt="">', "asked https://example.org/spy.png"),
+    "a file that is missing": ('<img src="nowhere.png" alt="">', "not loaded: .*nowhere.png"),
+    "a script error": ("<script>throw Error('planted')</script>", "script error: planted"),
+    "a complaint on the console": ("<script>console.warn('careful')</script>", "warning: careful"),
+    "a figure that stays white": (
+        FIGURE.format("<path d='M0 0h90v90h-90' fill='white'/><path d='M9 9L90 90' stroke='black'/>"),
+        r"dark: figure data:.* stands on \(255, 255, 255\)",
+    ),
+    "a figure without ink": (
+        FIGURE.format("<path d='M0 0h90v90h-90' fill='white'/>"),
+        "light: figure data:.*: ink and ground are too close",
+    ),
+    "output on a plate": (
+        OUTPUT.format('<div class="output stream" style="background: #fff; color: #000"><pre>3 words</pre></div>'),
+        r"dark: printed output stands on \(255, 255, 255\)",
+    ),
+    "a solution that stands open": (
+        '<details class="solution" open><summary>Show</summary><div class="cell">planted</div></details>',
+        "a solution is seen before it is opened",
+    ),
+    "a solution that the keyboard closes": ("", "a solution does not open by the keyboard"),
+    "a solution that is lost on paper": (
+        "<style>@media print { details.solution .cell { display: none } }</style>",
+        "on paper: 1 of 1 cells in solutions",
+    ),
+    "furniture on paper": (
+        "<style>@media print { html .prev-next-footer { display: block !important } }</style>",
+        "on paper: .prev-next-footer is seen",
+    ),
+}
+
+
+def plant(html: str) -> str:
+    """The page with all faults at its end."""
+    return html.replace("</article>", "".join(planted for planted, _ in FAULTS.values()) + "</article>")
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any, server: str) -> Iterator[Any]:
+    address = f"{SITE.as_uri()}/{PAGE}"
+    with open_window(browser, server, width=390, reduced_motion="reduce") as window:
+        html = plant((SITE / PAGE).read_text("utf-8"))
+        window.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
+        open_page(window, address)
+        yield window
+
+
+@pytest.fixture(scope="module")
+def found(window: Any) -> list[str]:
+    """What one visit finds, as if the page were a chapter."""
+    return inspect(window, ALL_CHAPTERS[0], ("light", "dark")) + check_paper(window)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(found: list[str], fault: str) -> None:
+    assert any(re.match(FAULTS[fault][1], line) for line in found), "\n".join(found)
+
+
+@pytest.mark.usefixtures("found")
+def test_one_element_of_each_look_is_enough(window: Any) -> None:
+    everywhere = check_accessibility(window, ALL_ELEMENTS, **COLOURS_ONLY)
+    assert len(everywhere) > 4
+    assert check_accessibility(window, **COLOURS_ONLY) == everywhere

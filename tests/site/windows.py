@@ -1,0 +1,47 @@
+"""A window that looks at the site, and notes what a reader never sees: errors, and requests to other places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+READY = "!window.MathJax || (MathJax.startup && !document.querySelector('.math:not(:has(mjx-container))'))"
+
+
+@contextmanager
+def open_window(browser: Any, server: str, theme: str = "light", width: int = 1280, **settings: Any) -> Iterator[Any]:
+    """A window that notes every complaint, and blocks and notes every request to another place."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **settings)
+    window = context.new_page()
+    window.complaints = []
+
+    def guard(route: Any) -> None:
+        if route.request.url.startswith(("file:", "data:", "blob:", server)):
+            route.continue_()
+        else:
+            window.complaints.append(f"asked {route.request.url}")
+            route.abort()
+
+    def listen(message: Any) -> None:
+        if message.type in ("error", "warning"):
+            window.complaints.append(f"{message.type}: {message.text} ({message.location['url']})")
+
+    window.route("**/*", guard)
+    window.on("pageerror", lambda error: window.complaints.append(f"script error: {error}"))
+    window.on("requestfailed", lambda request: window.complaints.append(f"not loaded: {request.url}"))
+    window.on("console", listen)
+    yield window
+    context.close()
+
+
+def open_page(window: Any, address: str) -> None:
+    window.goto(address)
+    window.wait_for_function(READY)
+    window.evaluate("document.fonts.ready")  # a page that is left before counts its fonts as not loaded
+
+
+def switch_theme(window: Any, theme: str) -> None:
+    """As when the reader's system goes dark."""
+    window.emulate_media(color_scheme=theme)
+    window.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
