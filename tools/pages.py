@@ -24,7 +24,7 @@ def list_shared() -> list[Path]:
 
 def list_shown(page: Path) -> list[Path]:
     """The page itself and the pictures in it."""
-    sources = re.findall(r'src="([^":?#]+)"', page.read_text("utf-8"))
+    sources = re.findall(r'src="([^"]*_images/[^"?]+)"', page.read_text("utf-8"))
     return [page, *(path for source in sorted(set(sources)) if (path := page.parent / source).is_file())]
 
 

@@ -29,13 +29,15 @@ MACHINERY = [
 # What make and pytest leave in the environment would reach the make that is tested.
 LEFT_OUT = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
 FIGURE = """\
-import matplotlib.pyplot as plt
-from matplotlib_inline.backend_inline import set_matplotlib_formats
+from IPython.display import display
 
-set_matplotlib_formats("svg", "png", metadata={"Date": None})
-plt.rcParams["svg.hashsalt"] = "mini"
-plt.figure(figsize=(2, 1)).add_subplot().plot([0, 1], [0, 1])
-plt.show()"""
+path = '<path d="M 1.25 40 L 90 5.5" style="stroke: #1f2328"/>'
+dot = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG"
+    "JwAAAABJRU5ErkJggg=="
+)
+svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="99" height="50">{path}</svg>'
+display({"image/svg+xml": svg, "image/png": dot}, raw=True)"""
 CHECKER = """\
 class d2l:
     def check(name, answer):
@@ -146,7 +148,8 @@ class MiniBook:
 
     def stamps(self, kind: str = "tested") -> set[str]:
         """The chapters that passed, each with the time at which that began."""
-        return {f"{stamp.name} {stamp.stat().st_mtime_ns}" for stamp in self.path(f".build/{kind}").glob("*")}
+        stamps = [path for path in self.path(f".build/{kind}").glob("*") if path.suffix != ".new"]
+        return {f"{stamp.name} {stamp.stat().st_mtime_ns}" for stamp in stamps}
 
     def find_rerun(self, before: set[str], kind: str = "tested") -> set[str]:
         """The chapters that were run since."""
