@@ -106,12 +106,13 @@ $(READY): requirements.txt
 python = $(sort $(shell find $(1) -name '*.py' 2>/dev/null))
 
 # A chapter stands on the package without the other chapters' checkers, and on the reviews only if it reads them.
-READERS := $(basename $(notdir $(shell grep -ls load_reviews book/*.md notebooks/*.ipynb)))
+READERS := $(basename $(notdir $(shell grep -lsE 'load_reviews|small_reviews' book/*.md notebooks/*.ipynb)))
 checkers = $(foreach chapter,$(subst -,_,$(1)),d2lmini/exercises/$(chapter).py d2lmini/exercises/$(chapter)/%)
 unread = $(call checkers,$(filter-out $(1),$(CHAPTERS))) $(if $(filter $(1),$(READERS)),,d2lmini/reviews/%)
 $(foreach chapter,$(CHAPTERS),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(call unread,$(chapter)),$(PACKAGE))))
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
+NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
 NEEDS_lint := $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
 NEEDS_package := $(PACKAGE) $(call python,tests/package)
 NEEDS_chapters := $(PACKAGE) $(TOOLS) $(call python,tests/chapters) \
@@ -156,7 +157,7 @@ $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%): .build/rehearsed/%: notebooks
 
 # ---- from text to tested page -----------------------------------------------------------------------------------------
 
-.build/checked: $(NOTEBOOKS) $(TEXTS) $(SETTINGS) .build/list/pages $(wildcard tests/book/*.py) $(TOOLS) jupytext.toml $(MACHINERY)
+.build/checked: $(NEEDS_checked) .build/list/checked jupytext.toml $(MACHINERY)
 	@touch $@.new
 	@$(PY) -m pytest -q --no-header --tb=line tests/book
 	@mv $@.new $@

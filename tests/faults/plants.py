@@ -150,6 +150,16 @@ def name_another_repository(book: MiniBook) -> None:
     book.replace("_config.yml", "https://github.com/OWNER/d2lmini", "https://github.com/me/my-fork")
 
 
+def check_elsewhere(book: MiniBook) -> None:
+    book.path("d2lmini/exercises").mkdir(parents=True)
+    book.path("d2lmini/exercises/second.py").write_text('@checker("double")\ndef check_double(answer): ...\n')
+
+
+def import_checkers(book: MiniBook) -> None:
+    book.path("d2lmini/exercises").mkdir(parents=True)
+    book.path("d2lmini/exercises/second.py").write_text("from d2lmini.exercises.mini import double\n")
+
+
 BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
     "text and notebook that disagree": (
         lambda book: book.replace("book/mini.md", "How small can", "How tiny can"),
@@ -173,6 +183,8 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
         lambda book: book.path("notebooks/mini.ipynb").unlink(),
         r"without a notebook: \['mini'\]",
     ),
+    "a check in the module of another chapter": (check_elsewhere, r"mini: \['double'\] is checked in .*/second\.py"),
+    "checkers that share with another chapter": (import_checkers, r"second\.py imports the checkers of mini"),
     "another repository in the settings": (name_another_repository, r"mini, code cell 0.*make repository URL"),
 }
 
