@@ -20,7 +20,8 @@ export PYTHONPATH := $(CURDIR)
 # Nobody looked at a page where there is no browser.
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-CHAPTERS := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
+KNOWN := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
+CHAPTERS := $(KNOWN)
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 TESTED := $(NOTEBOOKS:notebooks/%.ipynb=.build/tested/%)
 PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/null))
@@ -108,8 +109,8 @@ python = $(sort $(shell find $(1) -name '*.py' 2>/dev/null))
 # A chapter stands on the package without the other chapters' checkers, and on the reviews only if it reads them.
 READERS := $(basename $(notdir $(shell grep -lsE 'load_reviews|small_reviews' book/*.md notebooks/*.ipynb)))
 checkers = $(foreach chapter,$(subst -,_,$(1)),d2lmini/exercises/$(chapter).py d2lmini/exercises/$(chapter)/%)
-unread = $(call checkers,$(filter-out $(1),$(CHAPTERS))) $(if $(filter $(1),$(READERS)),,d2lmini/reviews/%)
-$(foreach chapter,$(CHAPTERS),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(call unread,$(chapter)),$(PACKAGE))))
+unread = $(call checkers,$(filter-out $(1),$(KNOWN))) $(if $(filter $(1),$(READERS)),,d2lmini/reviews/%)
+$(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(call unread,$(chapter)),$(PACKAGE))))
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)

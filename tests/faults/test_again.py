@@ -55,6 +55,8 @@ def test_a_checker_or_a_review_runs_again_only_the_chapters_that_use_it(book: Mi
         return book.find_rerun(before, kind)
 
     assert find_rerun() == set()
+    book.make_green(stamps[0], "CHAPTERS=mini", "PY=true")
+    assert find_rerun() == set()
     book.path("d2lmini/exercises/second/hints.py").write_text("# another hint\n")
     assert find_rerun() == {"second"}
     book.path("d2lmini/exercises/mini.py").write_text("# another hint\n")
