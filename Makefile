@@ -17,15 +17,20 @@ export TQDM_DISABLE = 1
 # This copy of the package, even where .venv was made for another copy of the book.
 export PYTHONPATH := $(CURDIR)
 
-CHAPTERS := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
+# Nobody looked at a page where there is no browser.
+BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+KNOWN := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
+CHAPTERS := $(KNOWN)
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 TESTED := $(NOTEBOOKS:notebooks/%.ipynb=.build/tested/%)
 PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/null))
 TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/*.py book/_static/* book/_templates/*))
+TOOLS := $(wildcard tools/*.py)
 SETTINGS := _config.yml _toc.yml
-MACHINERY := $(READY) Makefile pyproject.toml conftest.py
+MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test notebooks serve zip student repository links lint clean FORCE
+.PHONY: help book test code site notebooks serve zip student repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -39,18 +44,25 @@ book: $(READY) ## check the notebooks, run each one again and compare, build the
 	@$(MAKE) --silent --no-print-directory _build/html/.built
 	@echo "The book: _build/html/index.html"
 
-test: lint ## everything that CI checks: lint, types, the package, the book, the site, the planted faults
-	$(PY) -m pytest -q tests/package tests/chapters -n $(JOBS) --cov=d2lmini --cov-report=term-missing:skip-covered
-	@$(MAKE) --silent --no-print-directory book
-	$(PY) -m pytest -q tests/site tests/colab -n $(JOBS) -rs
-	$(PY) -m pytest -q tests/faults -n $(JOBS)
+test: ## everything that CI checks, a part only where its inputs changed: make code, make book, make site
+	@$(MAKE) --no-print-directory code
+	@$(MAKE) --no-print-directory book
+	@$(MAKE) --no-print-directory site
+
+code: $(READY) ## test what needs no page: lint, types, the package, the cells that guard a chapter, the planted faults
+	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
+	@echo "The code: every test passed"
+
+site: $(READY) ## test the pages that `make book` built: in the browser, and their notebooks in a rehearsal of Colab
+	@test -e _build/html/index.html || { echo "there are no pages in _build/html: make book" >&2; exit 1; }
+	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab)
+	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%)
+	@echo "The site: every test passed"
 
 lint: $(READY)
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
-	$(PY) -m mypy
+	@$(MAKE) --no-print-directory .build/passed/lint
 
-notebooks: $(READY) ## run again what changed: book/*.md to notebooks/*.ipynb and back; CHAPTERS=x FROM=text (or ipynb) settles a conflict
+notebooks: $(READY) ## run the chapters whose text changed; if a notebook was edited by hand, it says how to settle that
 	$(if $(CHOSEN),$(if $(findstring command,$(origin CHAPTERS)),,$(error FROM needs a chapter: CHAPTERS=... FROM=...)))
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(CHAPTERS:%=.build/run/%)
 
@@ -73,7 +85,7 @@ links: $(READY) ## ask every link to another site whether it still leads somewhe
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build/tested .build/log .build/checked student attention-measured.zip
+	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed student attention-measured.zip
 
 # ---- the environment --------------------------------------------------------------------------------------------------
 
@@ -90,22 +102,70 @@ $(READY): requirements.txt
 	    || { echo "installing requirements.txt into $(VENV) failed; the next run tries again" >&2; exit 1; }
 	@rm -f $(VENV)/.half-made && mv $@.new $@
 
-# ---- from text to tested page -----------------------------------------------------------------------------------------
+# ---- what stands on what ----------------------------------------------------------------------------------------------
+
+python = $(sort $(shell find $(1) -name '*.py' 2>/dev/null))
+SHARED := $(wildcard tests/*.py)
+
+# A chapter stands on the package without the other chapters' checkers, and on the reviews only if it reads them.
+READERS := $(basename $(notdir $(shell grep -lsE 'load_reviews|small_reviews' book/*.md notebooks/*.ipynb)))
+checkers = $(foreach chapter,$(subst -,_,$(1)),d2lmini/exercises/$(chapter).py d2lmini/exercises/$(chapter)/%)
+unread = $(call checkers,$(filter-out $(1),$(KNOWN))) $(if $(filter $(1),$(READERS)),,d2lmini/reviews/%)
+$(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(call unread,$(chapter)),$(PACKAGE))))
+
+NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
+NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
+NEEDS_lint := $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
+NEEDS_package := $(PACKAGE) $(SHARED) $(call python,tests/package)
+NEEDS_chapters := $(PACKAGE) $(TOOLS) $(SHARED) $(call python,tests/chapters) \
+    $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
+NEEDS_faults := $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
+    book/_static/book.css _config.yml jupytext.toml .gitignore
+NEEDS_site := _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
+    $(if $(BROWSER),,FORCE)
+NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 
 # Lists of files, rewritten only when a file comes or goes: so that a deletion counts as a change.
-.build/files: FORCE
-	@mkdir -p .build && printf '%s\n' $(TEXTS) $(NOTEBOOKS) | cmp -s - $@ || printf '%s\n' $(TEXTS) $(NOTEBOOKS) > $@
+.build/list/%: FORCE
+	@mkdir -p $(@D) && printf '%s\n' $(NEEDS_$*) | cmp -s - $@ || printf '%s\n' $(NEEDS_$*) > $@
 
-.build/package: FORCE
-	@mkdir -p .build && printf '%s\n' $(PACKAGE) | cmp -s - $@ || printf '%s\n' $(PACKAGE) > $@
+.SECONDEXPANSION:
 
-.build/checked: $(NOTEBOOKS) $(TEXTS) $(SETTINGS) .build/files $(wildcard tests/book/*.py tools/*.py) jupytext.toml $(MACHINERY)
+# ---- the parts of `make test`: one that passed is not run again until a file that it stands on changes ------------------
+
+RUN_lint = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
+RUN_package = $(PY) -m pytest -q tests/package -n $(JOBS) --dist worksteal \
+    --cov=d2lmini --cov-report=term-missing:skip-covered
+RUN_chapters = $(PY) -m pytest -q tests/chapters -n $(JOBS)
+RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist worksteal
+# The pages that changed since they passed, by their content: each build writes all of them.
+RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) -rs \
+    $(if $(BROWSER),&& mv .build/pages.new .build/pages)
+RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
+
+.build/passed/lint .build/passed/package .build/passed/chapters .build/passed/faults .build/passed/site \
+.build/passed/colab: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
+	@mkdir -p $(@D) && touch $@.new
+	$(RUN_$*)
+	@mv $@.new $@
+
+$(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%): .build/rehearsed/%: notebooks/%.ipynb $$(NEEDS_chapter-$$*) \
+    .build/list/chapter-% $(NEEDS_colab) $(MACHINERY)
+	@mkdir -p $(@D) .build/log && touch $@.new
+	@$(PY) -m pytest -q --no-header tests/colab -k '[$*]' > .build/log/$*.colab.txt 2>&1 \
+	    && echo "$< in Colab: $$(tail -n 1 .build/log/$*.colab.txt)" \
+	    || { cat .build/log/$*.colab.txt; echo "$< FAILED in the rehearsal of Colab: see above" >&2; exit 1; }
+	@mv $@.new $@
+
+# ---- from text to tested page -----------------------------------------------------------------------------------------
+
+.build/checked: $(NEEDS_checked) .build/list/checked jupytext.toml $(MACHINERY)
 	@touch $@.new
 	@$(PY) -m pytest -q --no-header --tb=line tests/book
 	@mv $@.new $@
 
 # The stamp gets the time at which the run began: an edit made meanwhile still counts.
-.build/tested/%: notebooks/%.ipynb $(PACKAGE) .build/package $(MACHINERY)
+$(TESTED): .build/tested/%: notebooks/%.ipynb $$(NEEDS_chapter-$$*) .build/list/chapter-% $(MACHINERY)
 	@mkdir -p $(@D) .build/log && touch $@.new
 	@$(PY) -m pytest -q --no-header --nbval --nbval-current-env --junitxml=.build/log/$*.xml $< > .build/log/$*.txt 2>&1 \
 	    && echo "$<: $$(tail -n 1 .build/log/$*.txt)" \
@@ -113,16 +173,15 @@ $(READY): requirements.txt
 	@mv $@.new $@
 
 # From scratch each time: an incremental Sphinx build can call a broken page whole, and keeps deleted chapters.
-_build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) .build/files $(MACHINERY)
+_build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) .build/list/pages $(MACHINERY)
 	@rm -rf _build && touch .build/html.new
 	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q > .build/html.log 2>&1 \
 	    || { cat .build/html.log; echo "the pages could not be built: see above" >&2; exit 1; }
 	@mv .build/html.new $@
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.
-.SECONDEXPANSION:
 $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \
-    $(PACKAGE) .build/package $(READY) jupytext.toml tools/notebooks.py
+    $$(NEEDS_chapter-$$*) .build/list/chapter-% $(READY) jupytext.toml tools/notebooks.py
 	@mkdir -p $(@D) && touch $@.new
 	@$(PY) -m tools.notebooks $* $(if $(CHOSEN),--from $(CHOSEN))
 	@mv $@.new $@

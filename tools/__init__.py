@@ -1,1 +1,1 @@
-"""What `make notebooks` and `make repository` call."""
+"""What `make notebooks`, `make repository` and `make site` call."""

@@ -15,7 +15,7 @@ _COUNT = itertools.count()
 
 
 def over_files() -> dict[str, str]:
-    """Settings for one ``KernelManager``; none where the system has no sockets in files."""
+    """Settings for one `KernelManager`; none where the system has no sockets in files."""
     if os.name != "posix":
         return {}
     return {"transport": "ipc", "ip": os.path.join(_FOLDER.name, str(next(_COUNT)))}

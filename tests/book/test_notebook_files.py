@@ -13,7 +13,18 @@ import nbformat
 import pytest
 import yaml
 
-from tools.notebooks import CELL_METADATA, COVER, NOTEBOOKS, ROOT, TEXTS, cover, is_chapter, text_of
+from tools.notebooks import (
+    CELL_METADATA,
+    COVER,
+    DIGEST,
+    NOTEBOOKS,
+    ROOT,
+    TEXTS,
+    find_cover,
+    is_chapter,
+    is_edited,
+    to_text,
+)
 from tools.repository import repository_url, setup_cell
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
@@ -100,11 +111,18 @@ def test_the_table_of_contents_and_the_files_agree() -> None:
 
 @each_chapter
 def test_text_and_notebook_are_equal(chapter: str) -> None:
-    text, of_notebook = (TEXTS / f"{chapter}.md").read_text("utf-8"), text_of(read(chapter))
+    text, of_notebook = (TEXTS / f"{chapter}.md").read_text("utf-8"), to_text(read(chapter))
     differing = [line for line in text.splitlines() if line not in set(of_notebook.splitlines())]
     differing += [line for line in of_notebook.splitlines() if line not in set(text.splitlines())]
     assert text == of_notebook, (
         f"book/{chapter}.md and notebooks/{chapter}.ipynb disagree, {REFRESH}; first line: {differing[:1]}"
+    )
+
+
+@each_chapter
+def test_the_notebook_remembers_the_text_that_it_was_made_from(chapter: str) -> None:
+    assert not is_edited(read(chapter)), (
+        f"notebooks/{chapter}.ipynb is not what was made from book/{chapter}.md: its {DIGEST} is another one; {REFRESH}"
     )
 
 
@@ -170,7 +188,7 @@ def test_each_figure_has_alt_text_and_its_own_cell(chapter: str) -> None:
 
 
 def test_the_cover_is_the_figure_of_a_chapter() -> None:
-    pictures = [picture for chapter in CHAPTERS if (picture := cover(read(chapter)))]
+    pictures = [picture for chapter in CHAPTERS if (picture := find_cover(read(chapter)))]
     stored = [COVER.read_text("utf-8")] if COVER.exists() else []
     assert pictures == stored, f"{COVER.name} is not the figure of the one cell tagged cover; {REFRESH}"
 
@@ -271,7 +289,9 @@ def test_only_known_metadata(chapter: str) -> None:
         tags = set(cell.metadata.get("tags", []))
         assert tags <= TAGS, f"{where}: tags {sorted(tags - TAGS)}; a chapter uses {sorted(TAGS)}"
         assert cell.cell_type in ("code", "markdown"), f"{where}: only code and Markdown"
-    assert set(read(chapter).metadata) <= {"kernelspec", "language_info"}, f"{chapter}: metadata of the notebook"
+    assert set(read(chapter).metadata) <= {"kernelspec", "language_info", DIGEST}, (
+        f"{chapter}: metadata of the notebook"
+    )
 
 
 @each_chapter

@@ -10,7 +10,7 @@ from typing import Any
 
 import nbformat
 
-from tools.notebooks import text_of
+from tools.notebooks import DIGEST, digest, to_text
 from tools.repository import repository_url, setup_cell
 
 MACHINERY = [
@@ -23,26 +23,44 @@ MACHINERY = [
     "book/_ext",
     "book/_static/book.css",
     "book/_templates",
-    "book/references.bib",
     "tools",
     "tests/book",
 ]
 # What make and pytest leave in the environment would reach the make that is tested.
 LEFT_OUT = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
 FIGURE = """\
-import matplotlib.pyplot as plt
-from matplotlib_inline.backend_inline import set_matplotlib_formats
+from IPython.display import display
 
-set_matplotlib_formats("svg", "png", metadata={"Date": None})
-plt.rcParams["svg.hashsalt"] = "mini"
-plt.figure(figsize=(2, 1)).add_subplot().plot([0, 1], [0, 1])
-plt.show()"""
+path = '<path d="M 1.25 40 L 90 5.5" style="stroke: #1f2328"/>'
+dot = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG"
+    "JwAAAABJRU5ErkJggg=="
+)
+svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="99" height="50">{path}</svg>'
+display({"image/svg+xml": svg, "image/png": dot}, raw=True)"""
 CHECKER = """\
 class d2l:
     def check(name, answer):
         print(name, "✓ right" if answer else "not attempted yet")"""
 NEEDS = "\n\n**Prerequisites**: none. **Running time**: one second."
 SOLUTION = "# @title Solution\nprint(6 * 7)\nd2l.check('double', 42)".replace("'", '"')
+SETUP, CHECK, PRINTED, DRAWN, STARTER, SOLVED = range(6)  # its code cells
+
+Change = Callable[[Any], None]  # of a notebook
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def source(number: int, text: str) -> Change:
+    """Another source for a code cell, its stored outputs left as they are."""
+    return lambda notebook: code_cells(notebook)[number].update(source=text)
+
+
+def prose(text: str) -> Change:
+    """Another text for the first Markdown cell."""
+    return lambda notebook: notebook.cells[0].update(source=f"# Mini\n\n{text}{NEEDS}")
 
 
 def code(source: str, **metadata: Any) -> Any:
@@ -93,29 +111,46 @@ class MiniBook:
             timeout=300,
         )
 
+    def make_green(self, *arguments: str, **variables: str) -> str:
+        """Run make, which must succeed, and return what it said."""
+        made = self.make(*arguments, **variables)
+        assert made.returncode == 0, made.stdout
+        return made.stdout
+
     def path(self, name: str) -> Path:
         return self.folder / name
 
     def notebook(self, name: str = "mini") -> Any:
         return nbformat.read(self.path(f"notebooks/{name}.ipynb"), as_version=4)
 
-    def write(self, notebook: Any, name: str = "mini", *, text: bool = True) -> None:
-        """Store a notebook, and by default its text too, so that both sides agree."""
+    def write(self, notebook: Any, name: str = "mini", *, by_hand: bool = False) -> None:
+        """Store a notebook and the text that it was made from; `by_hand` the notebook alone."""
+        if not by_hand:
+            notebook.metadata[DIGEST] = digest(notebook)
+            self.path(f"book/{name}.md").write_text(to_text(notebook), "utf-8")
         nbformat.write(notebook, self.path(f"notebooks/{name}.ipynb"))
-        if text:
-            self.path(f"book/{name}.md").write_text(text_of(notebook), "utf-8")
 
-    def edit(self, change: Callable[[Any], None], name: str = "mini") -> None:
-        """Change the stored notebook and its text alike."""
+    def enter(self, *names: str) -> None:
+        """Add chapters to the table of contents."""
+        entries = "".join(f"  - file: notebooks/{name}\n" for name in names)
+        self.path("_toc.yml").write_text(self.path("_toc.yml").read_text("utf-8") + entries, "utf-8")
+
+    def edit(self, change: Change, name: str = "mini", *, by_hand: bool = False) -> None:
+        """Change the stored notebook, and unless `by_hand` its text alike."""
         notebook = self.notebook(name)
         change(notebook)
-        self.write(notebook, name)
+        self.write(notebook, name, by_hand=by_hand)
 
     def replace(self, name: str, old: str, new: str) -> None:
         text = self.path(name).read_text("utf-8")
         assert old in text
         self.path(name).write_text(text.replace(old, new), "utf-8")
 
-    def tested(self) -> set[str]:
-        """The names of the tested notebooks, each with the time of its last test."""
-        return {f"{stamp.name} {stamp.stat().st_mtime_ns}" for stamp in self.path(".build/tested").glob("*")}
+    def stamps(self, kind: str = "tested") -> set[str]:
+        """The chapters that passed, each with the time at which that began."""
+        stamps = [path for path in self.path(f".build/{kind}").glob("*") if path.suffix != ".new"]
+        return {f"{stamp.name} {stamp.stat().st_mtime_ns}" for stamp in stamps}
+
+    def find_rerun(self, before: set[str], kind: str = "tested") -> set[str]:
+        """The chapters that were run since."""
+        return {stamp.split()[0] for stamp in self.stamps(kind) - before}

@@ -15,6 +15,7 @@ import yaml
 from tools.notebooks import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+BOOK = ROOT / ".github/workflows/book.yml"
 each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 
 
@@ -67,18 +68,39 @@ def test_it_runs_targets_that_exist(path: Path) -> None:
 
 
 def test_the_pythons_are_those_of_the_package() -> None:
-    matrix = read(ROOT / ".github/workflows/book.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
-    assert matrix == ["3.11", "3.12", "3.13"]
+    jobs = read(BOOK)["jobs"]
+    for name in ("code", "book"):
+        assert jobs[name]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
     assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
+
+
+def test_the_jobs_do_all_that_make_test_does_before_anything_is_published() -> None:
+    rule = re.search(r"^test:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    parts = re.findall(r"\$\(MAKE\) .*?(\w+)$", rule[1], re.MULTILINE) if rule else []
+    jobs = read(BOOK)["jobs"]
+    called = {
+        name: [step["run"] for step in job["steps"] if "make " in step.get("run", "")] for name, job in jobs.items()
+    }
+    assert parts and all(f"make {part}" in called[part] for part in parts)
+    assert sorted(jobs["publish"]["needs"]) == sorted(parts)
+
+
+def test_the_pages_that_are_looked_at_are_those_that_were_built() -> None:
+    jobs = read(BOOK)["jobs"]
+    stored, fetched = (
+        next(step["with"] for step in jobs[name]["steps"] if action in step.get("uses", ""))
+        for name, action in (("book", "upload-artifact"), ("site", "download-artifact"))
+    )
+    assert jobs["site"]["needs"] == "book" and stored["name"] == fetched["name"] and "path" not in fetched
+    # The paths have no folder in common: what is fetched lies where it lay.
+    assert stored["path"].split() == ["_build/html", ".build/log"] and stored["include-hidden-files"] is True
 
 
 @pytest.mark.parametrize(("repository", "code"), [("me/my-fork", 0), ("you/my-fork", 1), ("me/my-fork-2", 1)])
 def test_a_fork_that_was_not_renamed_fails_and_says_what_to_run(tmp_path: Path, repository: str, code: int) -> None:
     config = (ROOT / "_config.yml").read_text("utf-8")
     (tmp_path / "_config.yml").write_text(re.sub("  url: .*", "  url: https://github.com/me/my-fork", config), "utf-8")
-    step = next(
-        step for step in steps(read(ROOT / ".github/workflows/book.yml")) if "names itself" in step.get("name", "")
-    )
+    step = next(step for step in steps(read(BOOK)) if "names itself" in step.get("name", ""))
     env = {**os.environ, "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": repository}
     done = subprocess.run(
         ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=env, capture_output=True, text=True, check=False

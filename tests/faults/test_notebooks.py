@@ -1,0 +1,174 @@
+"""`make notebooks`: the text is the source, and an edit of the notebook is never lost in silence."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from tests.faults.minibook import PRINTED, MiniBook, code_cells, source
+from tools.notebooks import DIGEST
+
+each_clone = pytest.mark.parametrize("fresh_clone", [False, True])
+
+
+def read_sides(book: MiniBook, name: str = "mini") -> tuple[bytes, bytes]:
+    return book.path(f"book/{name}.md").read_bytes(), book.path(f"notebooks/{name}.ipynb").read_bytes()
+
+
+def test_notebooks_run_twice_changes_no_byte(book: MiniBook) -> None:
+    before = read_sides(book)
+    shutil.rmtree(book.path(".build"))
+    for _ in range(2):
+        said = book.make_green("notebooks")
+        assert read_sides(book) == before
+    assert "is up to date" not in said  # and the second time it ran nothing
+
+
+@each_clone
+def test_an_edited_text_is_run(book: MiniBook, fresh_clone: bool) -> None:
+    ids = [cell.id for cell in book.notebook().cells]
+    if fresh_clone:
+        shutil.rmtree(book.path(".build"))
+    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
+    text = read_sides(book)[0]
+    book.make_green("notebooks", "CHAPTERS=mini")
+    notebook = book.notebook()
+    assert code_cells(notebook)[PRINTED].outputs[0].text == "0.2857142857142857\n"
+    assert [cell.id for cell in notebook.cells] == ids
+    assert read_sides(book)[0] == text
+    book.make_green(".build/checked", ".build/tested/mini")
+
+
+def test_the_digest_is_not_in_the_text(book: MiniBook) -> None:
+    assert book.notebook().metadata[DIGEST] not in book.path("book/mini.md").read_text("utf-8")
+    assert DIGEST not in book.path("book/mini.md").read_text("utf-8")
+
+
+@each_clone
+def test_a_notebook_edited_by_hand_is_left_to_the_author(book: MiniBook, fresh_clone: bool) -> None:
+    if fresh_clone:
+        shutil.rmtree(book.path(".build"))
+    book.edit(source(PRINTED, "print(3 / 7)"), by_hand=True)
+    before = read_sides(book)
+    for _ in range(2):
+        made = book.make("notebooks", "CHAPTERS=mini")
+        assert made.returncode != 0 and "mini: notebooks/mini.ipynb was edited by hand" in made.stdout, made.stdout
+        assert "the text is another one as well" not in made.stdout
+        for side in ("text", "ipynb"):
+            assert f"make notebooks CHAPTERS=mini FROM={side}" in made.stdout
+        assert read_sides(book) == before
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("text", "print(1 / 7)"), ("ipynb", "print(3 / 7)")])
+def test_the_author_settles_an_edit_made_by_hand(book: MiniBook, wanted: str, expected: str) -> None:
+    book.edit(source(PRINTED, "print(3 / 7)"), by_hand=True)
+    book.make_green("notebooks", "CHAPTERS=mini", f"FROM={wanted}")
+    assert all(expected.encode() in side for side in read_sides(book))
+    book.make_green(".build/checked")
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("text", "2 / 7"), ("ipynb", "3 / 7")])
+def test_edits_on_both_sides_are_left_to_the_author(book: MiniBook, wanted: str, expected: str) -> None:
+    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
+    book.edit(source(PRINTED, "print(3 / 7)"), by_hand=True)
+    before = read_sides(book)
+    made = book.make("notebooks")
+    assert made.returncode != 0
+    assert re.search("mini: .* edited by hand .* and the text is another one as well.*FROM=text", made.stdout)
+    assert read_sides(book) == before
+    book.make_green("notebooks", "CHAPTERS=mini", f"FROM={wanted}")
+    assert all(expected.encode() in side for side in read_sides(book))
+    book.make_green(".build/checked")
+
+
+def test_what_an_editor_adds_to_a_notebook_is_no_edit(book: MiniBook) -> None:
+    before = read_sides(book)
+
+    def scroll(notebook: object) -> None:
+        cell = code_cells(notebook)[PRINTED]
+        cell.metadata["scrolled"] = True
+        cell.update(execution_count=12, outputs=[])
+
+    book.edit(scroll, by_hand=True)
+    book.make_green("notebooks")
+    assert read_sides(book) == before
+
+
+def test_one_side_is_chosen_for_named_chapters_only(book: MiniBook) -> None:
+    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
+    assert "FROM needs a chapter" in book.make("notebooks", "FROM=ipynb").stdout
+    book.make_green("notebooks", "CHAPTERS=mini", "FROM=ipynb")
+    assert all(b"print(1 / 7)" in side for side in read_sides(book))
+
+
+def test_loose_ends_are_tidied_once(book: MiniBook) -> None:
+    book.replace("book/mini.md", "print(1 / 7)", "print(1 / 7)  \n\n")
+    book.replace("book/mini.md", "How small can", "How  small can")
+    book.make_green("notebooks")
+    before = read_sides(book)
+    shutil.rmtree(book.path(".build/run"))
+    book.make_green("notebooks")
+    assert read_sides(book) == before
+    book.make_green(".build/checked")
+
+
+def test_a_cell_that_a_text_cannot_hold_is_refused(book: MiniBook) -> None:
+    book.edit(lambda notebook: notebook.cells[0].update(source="# Mini\n\n```python\nnever closed"), by_hand=True)
+    before = read_sides(book)
+    made = book.make("notebooks", "CHAPTERS=mini", "FROM=ipynb")
+    assert made.returncode != 0 and "mini: cell 0 does not survive as text" in made.stdout
+    assert read_sides(book) == before
+
+
+def test_the_same_edit_on_both_sides_is_no_conflict(book: MiniBook) -> None:
+    book.edit(source(PRINTED, "print(2 / 7)"), by_hand=True)
+    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
+    book.make_green("notebooks")
+    assert code_cells(book.notebook())[PRINTED].outputs[0].text == "0.2857142857142857\n"
+    book.make_green(".build/checked")
+
+
+def test_a_deleted_text_is_not_restored_by_itself(book: MiniBook) -> None:
+    book.path("book/mini.md").unlink()
+    made = book.make("notebooks")
+    assert made.returncode != 0 and "mini: there is no book/mini.md, from which" in made.stdout
+    assert not book.path("book/mini.md").exists()
+    book.make_green("notebooks", "CHAPTERS=mini", "FROM=ipynb")
+    assert book.path("book/mini.md").exists()
+
+
+def test_a_deleted_notebook_is_made_from_its_text(book: MiniBook) -> None:
+    text = read_sides(book)[0]
+    book.path("notebooks/mini.ipynb").unlink()
+    assert "notebooks/mini.ipynb is up to date" in book.make_green("notebooks")
+    assert read_sides(book)[0] == text
+    book.make_green(".build/checked")
+
+
+def test_a_chapter_that_is_not_there_is_named(book: MiniBook) -> None:
+    made = book.make("notebooks", "CHAPTERS=third")
+    assert made.returncode != 0 and "third: there is no book/third.md and no notebooks/third.ipynb" in made.stdout
+
+
+@pytest.mark.parametrize("side", ["text", "ipynb"])
+def test_a_new_chapter_needs_one_side_only(book: MiniBook, side: str) -> None:
+    if side == "text":
+        shutil.copy(book.path("book/mini.md"), book.path("book/third.md"))
+    else:
+        notebook = book.notebook()
+        del notebook.metadata[DIGEST]
+        book.write(notebook, "third", by_hand=True)
+    book.enter("third")
+    book.make_green("notebooks", "CHAPTERS=third")
+    book.make_green("book")
+    assert book.path("_build/html/notebooks/third.html").exists()
+
+
+def test_a_cell_that_raises_leaves_both_sides_alone(book: MiniBook) -> None:
+    book.replace("book/mini.md", "print(1 / 7)", "print(1 / 0)")
+    before = read_sides(book)
+    made = book.make("notebooks")
+    assert made.returncode != 0 and re.search(r"book/mini\.md: a cell raised[\s\S]*ZeroDivisionError", made.stdout)
+    assert read_sides(book) == before

@@ -1,0 +1,89 @@
+"""The other targets: `repository`, `links`, `zip`, `student`, `help`."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.faults.minibook import SETUP, MiniBook, code_cells, prose
+from tests.faults.plants import name_another_repository
+from tools.repository import setup_cell
+
+
+def test_repository_names_it_everywhere_without_running_anything(book: MiniBook) -> None:
+    url = "https://github.com/me/my-fork"
+    outputs = [cell.outputs for cell in code_cells(book.notebook())]
+    for given in (f"{url}.git", url):
+        book.make_green("repository", f"URL={given}")
+    assert code_cells(book.notebook())[SETUP].source == setup_cell(url)
+    assert [cell.outputs for cell in code_cells(book.notebook())] == outputs
+    book.make_green("book")
+    page = book.path("_build/html/notebooks/mini.html").read_text("utf-8")
+    assert "colab.research.google.com/github/me/my-fork/blob/main/notebooks/mini.ipynb" in page
+    assert "OWNER" not in page
+
+
+def test_repository_mends_settings_edited_by_hand(book: MiniBook) -> None:
+    name_another_repository(book)
+    assert book.make(".build/checked").returncode != 0
+    book.make_green("repository", "URL=https://github.com/me/my-fork")
+    book.make_green(".build/checked")
+
+
+def test_repository_does_not_hide_an_edit_made_by_hand(book: MiniBook) -> None:
+    book.edit(prose("Other words."), by_hand=True)
+    book.make_green("repository", "URL=https://github.com/me/my-fork")
+    assert "mini: notebooks/mini.ipynb was edited by hand" in book.make("notebooks", "CHAPTERS=mini").stdout
+
+
+@pytest.mark.parametrize("url", ["", "my-fork", "https://github.com/me", "ftp://github.com/me/my-fork"])
+def test_repository_refuses_what_is_no_address(book: MiniBook, url: str) -> None:
+    made = book.make("repository", f"URL={url}")
+    assert made.returncode != 0 and "URL must look like https://github.com/me/my-fork" in made.stdout
+
+
+def test_links_to_other_sites_are_asked(book: MiniBook) -> None:
+    book.make_green("links")
+    book.edit(prose("A [dead end](http://127.0.0.1:9/nothing)."))
+    made = book.make("links")
+    assert made.returncode != 0 and "http://127.0.0.1:9/nothing" in made.stdout
+
+
+def test_zip_packs_the_site_as_one_file(book: MiniBook, tmp_path: Path) -> None:
+    book.make_green("zip")
+    with zipfile.ZipFile(book.path("attention-measured.zip")) as packed:
+        names = set(packed.namelist())
+    assert {"index.html", "book/intro.html", "notebooks/mini.html", "_static/mathjax/tex-chtml.js"} <= names
+
+
+def test_student_edition_has_starters_and_no_solutions(book: MiniBook) -> None:
+    book.make_green("student")
+    copies = list(book.path("student").glob("*.ipynb"))
+    assert len(copies) == 2
+    for edition in copies:
+        text = edition.read_text("utf-8")
+        assert "Exercise 1.1" in text and "answer = None" in text and "olution" not in text
+
+
+def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
+    lines = book.make("help").stdout.splitlines()
+    assert [line.split(" — ")[0] for line in lines] == [
+        f"make {target}"
+        for target in [
+            "help",
+            "book",
+            "test",
+            "code",
+            "site",
+            "notebooks",
+            "serve",
+            "zip",
+            "student",
+            "repository",
+            "links",
+            "clean",
+        ]
+    ]
+    assert book.make().stdout.splitlines() == lines
