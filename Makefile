@@ -116,7 +116,7 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
 NEEDS_lint := $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
-NEEDS_package := $(PACKAGE) $(SHARED) $(call python,tests/package)
+NEEDS_package := $(PACKAGE) $(SHARED) $(wildcard book/*.md) $(call python,tests/package)
 NEEDS_chapters := $(PACKAGE) $(TOOLS) $(SHARED) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
 NEEDS_faults := $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
