@@ -105,6 +105,7 @@ $(READY): requirements.txt
 # ---- what stands on what ----------------------------------------------------------------------------------------------
 
 python = $(sort $(shell find $(1) -name '*.py' 2>/dev/null))
+SHARED := $(wildcard tests/*.py)
 
 # A chapter stands on the package without the other chapters' checkers, and on the reviews only if it reads them.
 READERS := $(basename $(notdir $(shell grep -lsE 'load_reviews|small_reviews' book/*.md notebooks/*.ipynb)))
@@ -115,12 +116,12 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
 NEEDS_lint := $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
-NEEDS_package := $(PACKAGE) $(call python,tests/package)
-NEEDS_chapters := $(PACKAGE) $(TOOLS) $(call python,tests/chapters) \
+NEEDS_package := $(PACKAGE) $(SHARED) $(call python,tests/package)
+NEEDS_chapters := $(PACKAGE) $(TOOLS) $(SHARED) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
 NEEDS_faults := $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
     book/_static/book.css _config.yml jupytext.toml .gitignore
-NEEDS_site := _build/html/index.html $(TOOLS) $(call python,tests/site) $(wildcard .github/workflows/*) \
+NEEDS_site := _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 

@@ -18,7 +18,7 @@ PASSED, NOW = ROOT / ".build/pages", ROOT / ".build/pages.new"
 
 def list_shared() -> list[Path]:
     """The files that decide about every page."""
-    tests = [ROOT / "conftest.py", ROOT / "requirements.txt", *(ROOT / "tests/site").glob("*.py")]
+    tests = [ROOT / "conftest.py", ROOT / "requirements.txt", *ROOT.glob("tests/*.py"), *ROOT.glob("tests/site/*.py")]
     return sorted(path for path in [*(SITE / "_static").rglob("*"), *tests] if path.is_file())
 
 
