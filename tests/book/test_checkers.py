@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.notebooks import ROOT, TEXTS, is_chapter
+from tools import ROOT
+from tools.notebooks import TEXTS, is_chapter
 
 EXERCISES = ROOT / "d2lmini" / "exercises"
 CHAPTERS = {path.stem: path.read_text("utf-8") for path in TEXTS.glob("*.md") if is_chapter(path)}
