@@ -137,7 +137,7 @@ RUN_lint = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m m
 RUN_package = $(PY) -m pytest -q tests/package -n $(JOBS) --dist worksteal \
     --cov=d2lmini --cov-report=term-missing:skip-covered
 RUN_chapters = $(PY) -m pytest -q tests/chapters -n $(JOBS)
-RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist worksteal
+RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist loadscope
 # The pages that changed since they passed, by their content: each build writes all of them.
 RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) -rs \
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
