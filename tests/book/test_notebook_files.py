@@ -13,18 +13,8 @@ import nbformat
 import pytest
 import yaml
 
-from tools.notebooks import (
-    CELL_METADATA,
-    COVER,
-    DIGEST,
-    NOTEBOOKS,
-    ROOT,
-    TEXTS,
-    find_cover,
-    is_chapter,
-    is_edited,
-    to_text,
-)
+from tools import ROOT
+from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
 from tools.repository import repository_url, setup_cell
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
