@@ -116,8 +116,8 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
 NEEDS_lint := $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
-NEEDS_package := $(PACKAGE) $(SHARED) $(wildcard book/*.md) $(call python,tests/package)
-NEEDS_chapters := $(PACKAGE) $(TOOLS) $(SHARED) $(call python,tests/chapters) \
+NEEDS_package := $(PACKAGE) $(SHARED) $(call python,tests/package)
+NEEDS_chapters := $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
 NEEDS_faults := $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
     book/_static/book.css _config.yml jupytext.toml .gitignore
@@ -137,7 +137,7 @@ RUN_lint = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m m
 RUN_package = $(PY) -m pytest -q tests/package -n $(JOBS) --dist worksteal \
     --cov=d2lmini --cov-report=term-missing:skip-covered
 RUN_chapters = $(PY) -m pytest -q tests/chapters -n $(JOBS)
-RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist worksteal
+RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist loadscope
 # The pages that changed since they passed, by their content: each build writes all of them.
 RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) -rs \
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)

@@ -23,9 +23,9 @@ from nbconvert.preprocessors import ClearMetadataPreprocessor, CoalesceStreamsPr
 from nbformat import NotebookNode
 from traitlets.config import Config
 
+from tools import ROOT
 from tools.kernels import over_files
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "jp-MarkdownHeadingCollapsed"}

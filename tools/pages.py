@@ -10,7 +10,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from tools.notebooks import ROOT
+from tools import ROOT
 
 SITE = ROOT / "_build/html"
 PASSED, NOW = ROOT / ".build/pages", ROOT / ".build/pages.new"

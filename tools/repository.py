@@ -10,7 +10,8 @@ import sys
 
 import nbformat
 
-from tools.notebooks import DIGEST, NOTEBOOKS, ROOT, TEXTS, digest, is_chapter, is_edited
+from tools import ROOT
+from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
 
 CONFIG = ROOT / "_config.yml"
 _FIRST_LINE = "# For Colab: installs d2lmini, the package of this book. Elsewhere it does nothing."

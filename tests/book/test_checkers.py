@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.notebooks import ROOT, TEXTS, is_chapter
+from tools import ROOT
+from tools.notebooks import TEXTS, is_chapter
 
 EXERCISES = ROOT / "d2lmini" / "exercises"
 CHAPTERS = {path.stem: path.read_text("utf-8") for path in TEXTS.glob("*.md") if is_chapter(path)}
@@ -26,7 +27,9 @@ def find_owner(path: Path) -> str | None:
 def test_a_chapter_calls_no_checker_of_another(chapter: str) -> None:
     called = set(re.findall(r'd2l\.check\("([^"]+)"', CHAPTERS[chapter]))
     for path in MODULES:
-        foreign = called & set(re.findall(r'@checker\("([^"]+)"', path.read_text("utf-8")))
+        foreign = called & set(
+            re.findall(r'^(?:@checker|prediction)\(\s*"([^"]+)"', path.read_text("utf-8"), re.MULTILINE)
+        )
         assert not foreign or find_owner(path) in (None, chapter), (
             f"{chapter}: {sorted(foreign)} is checked in {path.relative_to(ROOT)}, which make does not run it again for"
         )

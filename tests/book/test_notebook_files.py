@@ -13,18 +13,9 @@ import nbformat
 import pytest
 import yaml
 
-from tools.notebooks import (
-    CELL_METADATA,
-    COVER,
-    DIGEST,
-    NOTEBOOKS,
-    ROOT,
-    TEXTS,
-    find_cover,
-    is_chapter,
-    is_edited,
-    to_text,
-)
+from tests.book.opt_out import MOST_CELLS_NOT_COMPARED, OPT_OUT
+from tools import ROOT
+from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
 from tools.repository import repository_url, setup_cell
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
@@ -32,12 +23,6 @@ NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
 CHAPTERS = sorted(TEXT_CHAPTERS & NOTEBOOK_CHAPTERS)
 REFRESH = "run `make notebooks`"
 
-# How many cells of a chapter may print something that is not compared. Raise it only with a good reason. Now: times and
-# accuracies in the chapter on costs (2), accuracies in the one on relative positions (1), gradients, an alignment and
-# accuracies in the one on the Transformer (3), weights, importances, accuracies and times in the one on heads (5). What
-# a training gave is asserted there.
-MOST_CELLS_NOT_COMPARED = 5
-OPT_OUT = "# NBVAL_IGNORE_OUTPUT"
 MOST_KIB = 500
 LONGEST_CODE_LINE = 84
 MOST_CODE_LINES = 30

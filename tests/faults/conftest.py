@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.minibook import MACHINERY, MiniBook, chapter
-from tools.notebooks import ROOT, to_text
+from tools import ROOT
+from tools.notebooks import to_text
 
 
 def environment(folder: Path) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.faults.minibook import PRINTED, MiniBook, prose, source
-from tools.notebooks import ROOT
+from tools import ROOT
 
 # Which chapters are run again is the question, not what they print: each run succeeds at once.
 NOTEBOOKS = (".build/tested/mini", ".build/tested/second", "PY=true")

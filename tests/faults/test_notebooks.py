@@ -69,8 +69,7 @@ def test_the_author_settles_an_edit_made_by_hand(book: MiniBook, wanted: str, ex
     book.make_green(".build/checked")
 
 
-@pytest.mark.parametrize(("wanted", "expected"), [("text", "2 / 7"), ("ipynb", "3 / 7")])
-def test_edits_on_both_sides_are_left_to_the_author(book: MiniBook, wanted: str, expected: str) -> None:
+def test_edits_on_both_sides_are_left_to_the_author(book: MiniBook) -> None:
     book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
     book.edit(source(PRINTED, "print(3 / 7)"), by_hand=True)
     before = read_sides(book)
@@ -78,8 +77,8 @@ def test_edits_on_both_sides_are_left_to_the_author(book: MiniBook, wanted: str,
     assert made.returncode != 0
     assert re.search("mini: .* edited by hand .* and the text is another one as well.*FROM=text", made.stdout)
     assert read_sides(book) == before
-    book.make_green("notebooks", "CHAPTERS=mini", f"FROM={wanted}")
-    assert all(expected.encode() in side for side in read_sides(book))
+    book.make_green("notebooks", "CHAPTERS=mini", "FROM=text")
+    assert all(b"2 / 7" in side for side in read_sides(book))
     book.make_green(".build/checked")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tools.notebooks import ROOT
+from tools import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 BOOK = ROOT / ".github/workflows/book.yml"
