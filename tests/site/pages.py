@@ -14,15 +14,17 @@ ALL_CHAPTERS = sorted(f"notebooks/{path.stem}.html" for path in NOTEBOOKS.glob("
 ALL_PAGES = sorted(f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is_chapter(path)) + ALL_CHAPTERS
 
 
-def choose_pages(names: str) -> list[str]:
-    """The named pages in the order of the site; all of them where none is named."""
+def choose_pages(names: str | None) -> list[str]:
+    """The named pages in the order of the site; all of them without a list of names."""
+    if names is None:
+        return ALL_PAGES
     chosen = names.split()
     if unknown := sorted(set(chosen) - set(ALL_PAGES)):
         raise ValueError(f"PAGES names {' '.join(unknown)}; the site has {' '.join(ALL_PAGES)}")
-    return [page for page in ALL_PAGES if page in chosen or not chosen]
+    return [page for page in ALL_PAGES if page in chosen]
 
 
-PAGES = choose_pages(os.environ.get("PAGES", ""))
+PAGES = choose_pages(os.environ.get("PAGES"))
 CHAPTERS = [page for page in PAGES if page in ALL_CHAPTERS]
 
 

@@ -77,9 +77,10 @@ def test_the_keyboard_reaches_every_control_with_a_visible_focus(
     assert wanted > 5 and reached >= wanted
 
 
-def test_search_finds_a_word_of_each_page(browser: Any, server: str) -> None:
-    with open_window(browser, server, reduced_motion="reduce") as window:
-        for page in PAGES:
+@each_view
+def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str, width: int) -> None:
+    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
+        for page in ALL_PAGES:
             description = soup(page).find("meta", attrs={"name": "description"})["content"]
             word = max(re.findall(r"\b[a-z]+\b", description), key=len)  # whole words: no "ttention"
             window.goto(f"{FILES}search.html?q={word}")
