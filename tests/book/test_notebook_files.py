@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import yaml
 
-from tests.book.opt_out import MOST_CELLS_NOT_COMPARED, OPT_OUT
+from tests.book.uncompared_cells import MOST_CELLS_NOT_COMPARED, OPT_OUT
 from tools import ROOT
 from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
 from tools.repository import repository_url, setup_cell

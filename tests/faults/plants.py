@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.book.opt_out import MOST_CELLS_NOT_COMPARED, OPT_OUT
+from tests.book.uncompared_cells import MOST_CELLS_NOT_COMPARED, OPT_OUT
 from tests.faults.minibook import (
     CHECK,
     DRAWN,
