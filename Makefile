@@ -44,9 +44,11 @@ book: $(READY) ## check the notebooks, run each one again and compare, build the
 	@$(MAKE) --silent --no-print-directory _build/html/.built
 	@echo "The book: _build/html/index.html"
 
-test: ## everything that CI checks, a part only where its inputs changed: make code, make book, make site
-	@$(MAKE) --no-print-directory code
-	@$(MAKE) --no-print-directory book
+# The first two side by side: each has stretches in which it keeps one core only.
+test: $(READY) ## everything that CI checks, a part only where its inputs changed: make code and make book, then make site
+	@mkdir -p .build/log
+	@$(MAKE) --no-print-directory code > .build/log/code.txt 2>&1 & \
+	    $(MAKE) --no-print-directory book; book=$$?; wait $$!; code=$$?; cat .build/log/code.txt; test $$book$$code = 00
 	@$(MAKE) --no-print-directory site
 
 code: $(READY) ## test what needs no page: lint, types, the package, the cells that guard a chapter, the planted faults
@@ -139,7 +141,7 @@ RUN_package = $(PY) -m pytest -q tests/package -n $(JOBS) --dist worksteal \
 RUN_chapters = $(PY) -m pytest -q tests/chapters -n $(JOBS)
 RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist loadscope
 # The pages that changed since they passed, by their content: each build writes all of them.
-RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) -rs \
+RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) --dist worksteal -rs \
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
 RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 

@@ -15,7 +15,7 @@ echo "$*" "[$PAGES]" >> noted.txt
 test ! -e broken
 """
 CHAPTERS = "-m pytest -q tests/chapters -n 1 []"
-LOOKED = "-m pytest -q tests/site -n 1 -rs [{}]"
+LOOKED = "-m pytest -q tests/site -n 1 --dist worksteal -rs [{}]"
 COLAB = "-m pytest -q tests/colab -k not [ []"
 PLAYED = "-m pytest -q --no-header tests/colab -k [{}] []"
 
