@@ -1,7 +1,7 @@
 """d2lmini: the attention code that *Attention, Measured* teaches, and what its chapters use to show it.
 
-`import d2lmini as d2l` gives every public name, in the order of the chapters. Batch first; a mask is boolean and `True`
-means *may attend*.
+`import d2lmini as d2l` gives every public name, in the order of the chapters. Tensors are batch first; a mask is
+boolean and `True` means *may attend*.
 """
 
 # What every chapter uses.

@@ -1,7 +1,7 @@
 """What plain arguments may be. Each check raises a `ValueError` that names the argument, its value and what is allowed.
 
-A public function or module checks its arguments at its door, once; behind the door nobody asks again. What tensors may
-be is in `d2lmini.tensors`.
+A public function or module checks its arguments at its door, once; behind the door nothing is checked again. What
+tensors may be is in `d2lmini.tensors`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,6 @@ def check_heads(num_hiddens: int, num_heads: int) -> None:
 
 
 def check_offset(offset: int) -> None:
-    """Check that the position of a first token is one that float64 can count on from."""
+    """Check that the position of a first token is one from which float64 can count on."""
     if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 2**52:
         raise ValueError(f"offset must be an integer of at least 0 (and at most 2**52), got {offset!r}")

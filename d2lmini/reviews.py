@@ -1,4 +1,4 @@
-"""Reviews with labels, in the folders in which the IMDB reviews are published: ours, and a reader for those."""
+"""Labelled reviews, in the folder layout of the published IMDB reviews: our own, and functions to read those."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reviews(NamedTuple):
     Attributes:
         texts: the reviews.
         labels: for each review 1 if it is positive, 0 if it is negative.
-        unreadable: files that hold no UTF-8 text; they are left out.
+        unreadable: files that are not UTF-8 text; they are left out.
     """
 
     texts: list[str]
@@ -40,7 +40,7 @@ def small_reviews() -> Path:
     """The folder of the short reviews of invented films that come with this package, for `load_reviews`.
 
     They were written for this book: `train` has 180 reviews and 70 order pairs, `test` has 60 and 25. An order pair is
-    two reviews, one positive and one negative, made of the same words and marks in another order.
+    two reviews, one positive and one negative, made of the same words and punctuation in a different order.
 
     Chapter: Reading reviews.
     """
@@ -60,7 +60,7 @@ def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
         ValueError: if one of the two folders is missing, or holds no review that can be read.
 
     Warns:
-        UserWarning: if there are files that cannot be read; it says how many of how many.
+        UserWarning: if there are files that cannot be read; it says how many, out of how many.
     """
     texts: list[str] = []
     labels: list[int] = []
@@ -88,8 +88,8 @@ def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
 def fetch_imdb(folder: str | Path = "data", *, url: str = IMDB_URL, sha256: str = IMDB_SHA256) -> Path:
     """The IMDB reviews of Maas et al. (2011), https://aclanthology.org/P11-1015: 84 MB, downloaded once.
 
-    What is there already is used: the folder `aclImdb`, or the archive with the right checksum. A broken transfer
-    leaves nothing behind, and the next call begins again.
+    Whatever is there already is used: the folder `aclImdb`, or the archive with the right checksum. An interrupted
+    transfer leaves nothing behind, and the next call starts again.
 
     Chapter: Reading reviews.
 
@@ -102,7 +102,7 @@ def fetch_imdb(folder: str | Path = "data", *, url: str = IMDB_URL, sha256: str 
         The folder `aclImdb`, for `load_reviews`.
 
     Raises:
-        ValueError: if the downloaded archive has another checksum, or `extract_reviews` refuses it.
+        ValueError: if the downloaded archive has the wrong checksum, or `extract_reviews` refuses it.
         OSError: if the transfer fails.
     """
     folder = Path(folder)
@@ -119,7 +119,7 @@ def fetch_imdb(folder: str | Path = "data", *, url: str = IMDB_URL, sha256: str 
 
 
 def extract_reviews(archive: str | Path, folder: str | Path) -> Path:
-    """Unpack an archive of reviews, all of it or nothing.
+    """Unpack an archive of reviews, all or nothing.
 
     Args:
         archive: a `.tar.gz` with `aclImdb/train/pos/*.txt` and so on.
@@ -129,8 +129,8 @@ def extract_reviews(archive: str | Path, folder: str | Path) -> Path:
         The folder `aclImdb`.
 
     Raises:
-        ValueError: if the archive is no archive, is cut off, holds no such folder, or a member of it points outside
-            of `folder`; or if there is a folder `aclImdb` already.
+        ValueError: if the file is not an archive, is cut off or holds no such folder, or one of its members points
+            outside `folder`; or if there is already a folder `aclImdb`.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     target = Path(folder) / _FOLDER

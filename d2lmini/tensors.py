@@ -1,7 +1,7 @@
-"""What tensors may come in. Each check raises a `ValueError` that names the argument, its value and what is allowed.
+"""Which tensors may come in. Each check raises a `ValueError` that names the argument, its value and what is allowed.
 
 Shapes: `batch` examples, `steps` tokens, `queries` queries and `keys` key-value pairs. Plain arguments are checked in
-`d2lmini.arguments`; how attention makes one thing of what it was given is in `d2lmini.attention.door`.
+`d2lmini.arguments`; how attention makes one object of what it is given is in `d2lmini.attention.door`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def name_shape(value: object) -> str:
-    """The shape of a value, for a message: the type of what is no tensor."""
+    """The shape of a tensor, or the type of anything else, for a message."""
     return str(tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__
 
 
 def name_tensor(value: object) -> str:
-    """Kind and shape of a value, for a message."""
+    """The dtype and shape of a tensor, or the type of anything else, for a message."""
     return f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
 
 
 def autocasts(device: torch.device) -> bool:
-    """Whether autocast is on for a kind of device; some kinds, such as meta, do not know it."""
+    """Whether autocast is on for a kind of device; some kinds, such as meta, do not support it."""
     return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
 
 
@@ -71,7 +71,7 @@ def check_same_shape(X: Tensor, Y: Tensor) -> None:
 
 
 def check_sequences(**sequences: Tensor) -> None:
-    """Check that these are tensors `(batch, steps, size)` of one floating-point dtype; under autocast it may differ."""
+    """Check that these are tensors `(batch, steps, size)` of one floating-point dtype, or of several under autocast."""
     for name, X in sequences.items():
         if not isinstance(X, Tensor):
             raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
@@ -85,7 +85,7 @@ def check_sequences(**sequences: Tensor) -> None:
 
 
 def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
-    """Check that a linear layer takes `X`, `(..., size)`; under autocast float16, bfloat16 and float32 may meet."""
+    """Check that a linear layer accepts `X`, `(..., size)`; autocast may mix float16, bfloat16 and float32."""
     if not isinstance(X, Tensor):
         raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
     if X.shape[-1] != size:
@@ -124,7 +124,7 @@ def check_same_size(queries: Tensor, keys: Tensor) -> None:
 
 
 def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int) -> None:
-    """Check that keys and values projected before, `(batch, num_heads, keys, size)`, go with these queries."""
+    """Check that keys and values projected earlier, `(batch, num_heads, keys, size)`, go with these queries."""
     check_sequences(queries=queries)
     fitting = (queries.shape[0], num_heads, K.shape[2], size)
     if tuple(K.shape) != fitting or not isinstance(V, Tensor) or V.shape != K.shape:
@@ -135,7 +135,7 @@ def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int)
 
 
 def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:
-    """Check that these are lengths, `(batch,)` or `(batch, queries)`, in `0..num_keys`. Their values are looked at."""
+    """Check that these are lengths, `(batch,)` or `(batch, queries)`, in `0..num_keys`, by looking at their values."""
     check_integers(name, valid_lens)
     if valid_lens.dim() not in (1, 2):
         raise ValueError(f"{name} must have shape (batch,) or (batch, queries), got {name_shape(valid_lens)}")
@@ -182,7 +182,7 @@ def check_steps(num_queries: int, num_keys: int) -> None:
 
 
 def check_room(X: Tensor, offset: int, max_len: int, num_hiddens: int) -> None:
-    """Check that a table of `max_len` positions has those of `X`, `(batch, steps, num_hiddens)`."""
+    """Check that a table of `max_len` positions covers those of `X`, `(batch, steps, num_hiddens)`."""
     check_sequences(X=X)
     check_offset(offset)
     if X.shape[2] != num_hiddens:
@@ -245,7 +245,7 @@ def check_even_size(queries: Tensor, keys: Tensor) -> None:
 
 
 def check_placed(returned: object, Q: Tensor, K: Tensor) -> None:
-    """Check that a scheme returned queries and keys as they were given, and a bias or `None`."""
+    """Check that a scheme returned queries and keys of the shape and dtype that it was given, and a bias or `None`."""
     if not isinstance(returned, tuple) or len(returned) != 3:
         raise ValueError(f"positions must return queries, keys and a bias or None, got {type(returned).__name__}")
     for name, given, got in (("queries", Q, returned[0]), ("keys", K, returned[1])):
@@ -257,7 +257,7 @@ def check_placed(returned: object, Q: Tensor, K: Tensor) -> None:
 
 
 def check_tokens(tokens: Tensor, vocab_size: int) -> None:
-    """Check that these are tokens of the vocabulary, `(batch, steps)`. Their values are looked at."""
+    """Check that these are tokens of the vocabulary, `(batch, steps)`, by looking at their values."""
     if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
         raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {name_tensor(tokens)}")
     lowest, highest = (int(tokens.min()), int(tokens.max())) if tokens.numel() else (0, 0)
@@ -272,7 +272,7 @@ def check_pair(name: str, pair: tuple[Tensor, Tensor]) -> None:
 
 
 def check_past(past: tuple[Tensor, Tensor], X: Tensor, num_heads: int, size: int) -> None:
-    """Check that those of the newest tokens `X` can be appended to keys and values `(batch, num_heads, keys, size)`."""
+    """Check that the newest tokens `X` can follow these past keys and values, `(batch, num_heads, keys, size)` each."""
     check_pair("past", past)
     fitting = (X.shape[0], num_heads, past[0].shape[-2], size)
     for part in past:

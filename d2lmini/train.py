@@ -1,4 +1,4 @@
-"""One small training loop: a seed, a device, a bar that shows how far it is, and an early stop."""
+"""One small training loop: a seed, a device, a progress bar and early stopping."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from d2lmini.arguments import check_choice, check_number, check_size
 
 __all__ = ["Trained", "choose_device", "train"]
 
-_WINDOW = 20  # steps over which the loss is averaged before it counts as better or not
+_WINDOW = 20  # steps over which the loss is averaged before it is compared with the best
 _SMALLEST = sys.float_info.min
 
 
@@ -32,10 +32,10 @@ def choose_device(device: str = "auto") -> torch.device:
     """A device by its name.
 
     Args:
-        device: `"cpu"`, `"cuda"` or `"mps"`; `"auto"` takes the first of CUDA, MPS and CPU that is there.
+        device: `"cpu"`, `"cuda"` or `"mps"`; `"auto"` takes the first of CUDA, MPS and CPU that is available.
 
     Raises:
-        ValueError: if the name is another one, or there is no such device.
+        ValueError: if the name is not one of these, or there is no such device.
     """
     check_choice("device", device, ("auto", "cpu", "cuda", "mps"))
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -63,15 +63,15 @@ def train(
     Chapter: The Transformer block.
 
     Args:
-        make: makes the model. It is called after the seed was set, so that a seed determines all that torch draws.
+        make: makes the model. It is called after the seed is set, so that the seed determines all that torch draws.
         draw: returns a batch: a tuple of tensors, which are moved to the device.
         loss: `loss(model, *batch)` returns the mean loss of a batch as a tensor of one number.
-        seed: for the weights, the batches and dropout. The caller's random numbers of torch are left as they were.
+        seed: for the weights, the batches and dropout. The caller's own random numbers of torch are left as they were.
         steps: number of steps, at least 1.
         lr: learning rate, more than 0.
-        clip: largest norm of the gradient, more than 0; a longer one is shortened.
-        device: `"cpu"`, `"cuda"`, `"mps"`, or `"auto"` for the first of CUDA, MPS and CPU that is there.
-        patience: stop early when the mean loss of the last 20 steps has not become better for this many steps.
+        clip: largest norm of the gradient, more than 0; a larger one is scaled down.
+        device: `"cpu"`, `"cuda"`, `"mps"`, or `"auto"` for the first of CUDA, MPS and CPU that is available.
+        patience: stop early when the mean loss of the last 20 steps has not improved for this many steps.
 
     Returns:
         The model after the last step, and the losses.
@@ -106,7 +106,7 @@ def train(
 
 @contextmanager
 def _keep_random_numbers() -> Iterator[None]:
-    """Leave torch's random numbers of all devices as they were: a seed is set on all of them."""
+    """Leave torch's random numbers as they were on all devices: a seed is set on every one."""
     on_mps = torch.mps.get_rng_state() if torch.backends.mps.is_available() else None
     try:
         with torch.random.fork_rng(devices=range(torch.cuda.device_count())):

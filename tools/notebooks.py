@@ -39,7 +39,7 @@ def is_chapter(text: Path) -> bool:
 
 def to_text(notebook: NotebookNode) -> str:
     """The one text that stands for a notebook."""
-    # Of a copy: jupytext leaves its own metadata behind in what it writes.
+    # From a copy: jupytext leaves metadata of its own behind in a notebook that it writes.
     return jupytext.writes(deepcopy(notebook), fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
 
 
@@ -59,10 +59,10 @@ def is_edited(notebook: NotebookNode) -> bool:
 
 
 def choose(chapter: str, text: NotebookNode | None, notebook: NotebookNode | None, wanted: str | None) -> NotebookNode:
-    """The side to take, `None` standing for a missing one: the text, unless the notebook may hold an edit of its own.
+    """The side to take, where `None` is a missing one: the text, unless the notebook may hold an edit of its own.
 
     Raises:
-        SystemExit: if it does and `wanted` does not choose, or if the text that a notebook was made from is gone.
+        SystemExit: if it does and `wanted` names no side, or if the text that a notebook was made from is gone.
     """
     side = {"text": text, "ipynb": notebook}.get(wanted or "")
     if side is not None:
@@ -90,7 +90,7 @@ def choose(chapter: str, text: NotebookNode | None, notebook: NotebookNode | Non
 
 
 def tidy(chapter: str, notebook: NotebookNode) -> NotebookNode:
-    """Cells without blank lines at their ends, and the assurance that the text gives back the same cells.
+    """Strip blank lines from the ends of the cells, and make sure that the text gives back the same cells.
 
     Raises:
         SystemExit: if it does not, as with a code block in Markdown that is never closed.
@@ -106,7 +106,7 @@ def tidy(chapter: str, notebook: NotebookNode) -> NotebookNode:
 
 
 def restore_ids(notebook: NotebookNode, stored: NotebookNode | None) -> NotebookNode:
-    """The text's cells under the ids that they have in the stored notebook."""
+    """The text's cells with the ids that they have in the stored notebook."""
     if stored is None or notebook is stored:
         return notebook
     metadata = [cell.metadata for cell in notebook.cells]
@@ -117,7 +117,7 @@ def restore_ids(notebook: NotebookNode, stored: NotebookNode | None) -> Notebook
 
 
 def execute(chapter: str, notebook: NotebookNode) -> None:
-    """Run all cells and leave only what is the same on every machine, and the digest.
+    """Run all cells and keep only what is the same on every machine, and the digest.
 
     Raises:
         SystemExit: if a cell raises.
@@ -138,7 +138,7 @@ def execute(chapter: str, notebook: NotebookNode) -> None:
 
 
 def find_cover(notebook: NotebookNode) -> str | None:
-    """The figure of the cell tagged `cover`, as SVG: the picture of the title page and of README."""
+    """The figure of the cell tagged `cover`, as SVG: the picture on the title page and in README.md."""
     for cell in notebook.cells:
         if "cover" in cell.metadata.get("tags", []):
             return next(
@@ -153,7 +153,7 @@ def read(path: Path) -> str | None:
 
 
 def write(path: Path, content: str, time_ns: int) -> None:
-    """Replace a file in one step, dated back to when the run began: a later edit is newer, whenever it comes."""
+    """Replace a file in one step, dated back to when the run began, so that any edit made since is newer."""
     if read(path) == content:
         return
     new = path.with_suffix(".new")

@@ -1,7 +1,7 @@
-"""What the package costs its reader and its user, in one table: `python -m tools.package_costs`. It is no test.
+"""What the package costs its reader and its user, in one table: `python -m tools.package_costs`. It is not a test.
 
 - Guards: lines of an `if` that only raises, calls of `check_*`, and what is inside `check_*`.
-- Functions entered in one call, with how many of them check something, and how often the way leads to another file.
+- Functions entered in one call, how many of them check something, and how often the call moves to another file.
 - Changes of shape of a query, bytes that autograd keeps, and the time of a tiny forward pass against PyTorch's.
 """
 
@@ -36,7 +36,7 @@ class Asked(nn.Module):
         self.mha = d2l.MultiHeadAttention(*(num_hiddens,) * 4, num_heads, 0.0, True, positions=scheme)
 
     def forward(self, X: Tensor) -> Tensor:
-        """Let the sequence ask itself."""
+        """Let the sequence attend to itself."""
         return self.mha(X, X, X)
 
 
@@ -46,12 +46,12 @@ def find_functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
 
 
 def find_code(function: ast.FunctionDef) -> list[ast.stmt]:
-    """The statements of a function behind its docstring."""
+    """The statements of a function after its docstring."""
     return function.body[1 if ast.get_docstring(function) else 0 :]
 
 
 def is_guard(statement: ast.stmt) -> bool:
-    """Whether a statement only asks whether something is allowed."""
+    """Whether a statement only checks that something is allowed."""
     if isinstance(statement, ast.If):
         return (
             not statement.orelse
@@ -90,7 +90,7 @@ def share_of_guards(files: list[Path]) -> float:
 
 
 def find_longest_function() -> tuple[int, str]:
-    """The longest function of the package without its docstring."""
+    """The longest function of the package, not counting its docstring."""
     lengths = []
     for file in PACKAGE.rglob("*.py"):
         for function in find_functions(ast.parse(file.read_text("utf-8"))):
@@ -119,7 +119,7 @@ def trace(call: Callable[[], Any]) -> tuple[int, int, int]:
 
 
 class Reshaped(TorchFunctionMode):
-    """Counts the changes of shape of tensors that have a dimension of one size, and none of the other."""
+    """Counts the changes of shape of tensors that have a dimension of size `size` and none of size `other`."""
 
     def __init__(self, size: int, other: int) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class Reshaped(TorchFunctionMode):
 
 
 def count_reshapes() -> int:
-    """Changes of shape of the queries in one call with a bias of positions."""
+    """Changes of shape of the queries in one call with a position bias."""
     mha, counter = Asked("alibi", 16, 4).mha, Reshaped(5, 7)
     with counter:
         mha(torch.randn(2, 5, 16), torch.randn(2, 7, 16), torch.randn(2, 7, 16))
@@ -141,7 +141,7 @@ def count_reshapes() -> int:
 
 
 def time_best(*calls: Callable[[], Any]) -> list[float]:
-    """The shortest time of each call in microseconds, taken by turns."""
+    """The shortest time of each call in microseconds, measured in turns."""
     best = [float("inf")] * len(calls)
     for _ in range(1000):
         for i, call in enumerate(calls):

@@ -1,7 +1,8 @@
 """Name the built pages that changed since the tests of the site last passed: `python -m tools.pages`.
 
-Each build writes all pages, so their times say nothing: a page has changed if its text has, a file that it shows, a
-style or script of the site, or a test. `make site` keeps the digests in `.build/pages` once the tests have passed.
+Each build writes all pages, so their times say nothing: a page counts as changed if its text has changed, or a file
+that it shows, a style or script of the site, or a test. `make site` keeps the digests in `.build/pages` once the tests
+have passed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ PASSED, NOW = ROOT / ".build/pages", ROOT / ".build/pages.new"
 
 
 def list_shared() -> list[Path]:
-    """The files that decide about every page."""
+    """The files that every page depends on."""
     tests = [ROOT / "conftest.py", ROOT / "requirements.txt", *ROOT.glob("tests/*.py"), *ROOT.glob("tests/site/*.py")]
     return sorted(path for path in [*(SITE / "_static").rglob("*"), *tests] if path.is_file())
 
@@ -37,7 +38,7 @@ def digest_files(paths: list[Path], seed: bytes = b"") -> str:
 
 
 def main() -> None:
-    """Print the names of the changed pages on one line, and write down all digests for the case that they pass."""
+    """Print the names of the changed pages on one line, and write down all digests in case their tests pass."""
     shared = digest_files(list_shared()).encode()
     pages = sorted(page for folder in ("book", "notebooks") for page in (SITE / folder).glob("*.html"))
     now = [f"{digest_files(list_shown(page), shared)} {page.relative_to(SITE).as_posix()}" for page in pages]

@@ -1,6 +1,6 @@
 """Name the repository of the book: `python -m tools.repository https://github.com/me/my-fork`.
 
-Writes the address into `_config.yml` and the setup cell of each chapter, on both sides, without running anything.
+Writes the address into `_config.yml` and each chapter's setup cell, in text and notebook, without running anything.
 """
 
 from __future__ import annotations

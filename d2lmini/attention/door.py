@@ -1,6 +1,7 @@
-"""The door: what comes into attention is checked once (by `d2lmini.tensors`) and made into one thing, `Admitted`.
+"""The door: whatever enters attention is checked once, by `d2lmini.tensors`, and becomes one object, `Admitted`.
 
-That is one mask of all restrictions, a finite bias, and 0 for what nobody may see. Behind the door nobody asks again.
+It holds one mask for all restrictions, a finite bias, and 0 for what nobody may see. Behind the door nothing is checked
+again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Admitted(NamedTuple):
         keys: `(..., keys, key_size)`, 0 where nobody sees a key.
         values: `(..., keys, value_size)`, 0 where nobody sees a value.
         allowed: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`; `None` if everything is allowed.
-        bias: finite numbers to add to the scores, of the same shape, in float32 at least; `None` if there are none.
+        bias: finite numbers to add to the scores, of the same shape, in at least float32; `None` if there are none.
     """
 
     queries: Tensor
@@ -42,7 +43,7 @@ def admit(
     *,
     num_heads: int | None = None,
 ) -> Admitted:
-    """Let in what was checked: one mask of all restrictions, and zeros for what nobody may see."""
+    """Let in what has been checked: one mask for all restrictions, and zeros for what nobody may see."""
     heads = () if num_heads is None else (num_heads,)
     shape = (queries.shape[0], *heads, queries.shape[1], keys.shape[-2])
     allowed = combine_masks(shape, valid_lens, mask, queries.device)
@@ -57,7 +58,7 @@ def admit(
 def combine_masks(
     shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None, device: torch.device
 ) -> Tensor | None:
-    """Both restrictions as one mask that broadcasts to `shape`, `(..., queries, keys)`, or `None` if there are none."""
+    """Combine both into one mask that broadcasts to `shape`, `(..., queries, keys)`, or `None` if there is neither."""
     shape = tuple(shape)
     batch, num_queries, num_keys = shape[0], *shape[-2:]
     allowed = None
@@ -77,7 +78,7 @@ def combine_masks(
 def admit_bias(
     bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor
 ) -> tuple[Tensor, Tensor | None]:
-    """A bias that is finite, and the mask: minus infinity means *may not attend*, as in the float masks of PyTorch."""
+    """Make the bias finite and extend the mask: minus infinity means *may not attend*, as in PyTorch's float masks."""
     check_bias(bias, shape, queries.device)
     bias = bias.to(torch.promote_types(queries.dtype, torch.float32))
     bias = spell_out(bias, shape)
@@ -86,7 +87,7 @@ def admit_bias(
 
 
 def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A mask or bias with as many dimensions as `shape`, and with its last one: the rest broadcasts by itself.
+    """Give a mask or bias as many dimensions as `shape`, and the same last one: the rest broadcasts by itself.
 
     A query without a single key sees nothing, whatever a mask of size 1 says.
     """
@@ -97,10 +98,10 @@ def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
 def hide_unseen(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Zeros for the queries that see nothing, and for the keys and values that nobody sees.
 
-    0 times whatever the padding holds could be NaN, in the output or in a gradient.
+    Otherwise 0 times whatever the padding holds could be NaN, in the output or in a gradient.
     """
     queries = queries.masked_fill(~allowed.any(dim=-1)[..., None], 0.0)
-    if keys.dim() == 4:  # kept ones: their padding was hidden before they were projected
+    if keys.dim() == 4:  # kept keys: their padding was hidden before they were projected
         return queries, keys, values
     unseen = ~allowed.any(dim=-2)[..., None]  # (batch, keys, 1)
     return queries, keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)

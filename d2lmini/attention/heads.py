@@ -32,7 +32,7 @@ class SelfAttention(nn.Module):
     Chapter: Self-attention.
 
     Args:
-        d_model: size of a token, of its query, of its key and of its value; at least 1.
+        d_model: size of a token, and of its query, key and value; at least 1.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -56,8 +56,8 @@ class SelfAttention(nn.Module):
 
         Returns:
             The output, `(batch, steps, d_model)`, and the weights, `(batch, steps, steps)`. A token that may attend to
-            nothing gets 0 for both. Padding asks, too: if it may hold NaN, give it length 0 in `valid_lens` of shape
-            `(batch, steps)`, or its row will be NaN, and with it the gradients.
+            nothing gets 0 for both. Padding is a query too: if it may hold NaN, give it length 0 in a `valid_lens` of
+            shape `(batch, steps)`. Otherwise its row, and with it the gradients, will be NaN.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or `d_model`.
@@ -74,9 +74,9 @@ class MultiHeadAttention(nn.Module):
 
         W_o [h_1; ...; h_H],   h_i = f(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v)
 
-    with f scaled dot-product attention. Each of the `num_heads` heads works with p = num_hiddens / num_heads numbers
-    per token. The projections of all heads are one matrix: its rows from i p on belong to head i. With the same
-    weights it is equal to `torch.nn.MultiheadAttention`.
+    where f is scaled dot-product attention. Each of the `num_heads` heads works with p = num_hiddens / num_heads
+    numbers per token. The projections of all heads form one matrix: its p rows from row i p onwards belong to head i.
+    With the same weights it computes the same as `torch.nn.MultiheadAttention`.
 
     Chapter: Multi-head attention.
 
@@ -88,7 +88,7 @@ class MultiHeadAttention(nn.Module):
         num_heads: number of heads; it divides `num_hiddens`.
         dropout: probability with which a weight is dropped in training.
         bias: whether the four projections add a bias.
-        positions: a scheme that turns queries and keys, or adds to the scores, see `RelativePositions`.
+        positions: a scheme that turns queries and keys, or adds to the scores; see `RelativePositions`.
     """
 
     def __init__(
@@ -136,34 +136,34 @@ class MultiHeadAttention(nn.Module):
             keys: `(batch, keys, key_size)`, or what `keys_and_values` made of them.
             values: `(batch, keys, value_size)`, or what `keys_and_values` made of them.
             valid_lens: `(batch,)` or `(batch, queries)`, the same for all heads, see `valid_lens_mask`.
-            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, queries, keys)`. Of three
-                dimensions, the first must be 1: whether it stood for examples or for heads could not be told.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, queries, keys)`. If it has
+                three dimensions, the first must be 1, because it could stand for examples or for heads.
             need_weights: also return the weights. Without them PyTorch's fused kernel is used.
 
         Returns:
-            The output, `(batch, queries, num_hiddens)`; with `need_weights` the pair of it and the weights of each
-            head before dropout, `(batch, num_heads, queries, keys)`. A query that may attend to nothing in one head
-            gets 0 from that head; one that may attend to nothing in all heads gets output 0, also with a bias. In
-            self-attention padding asks, too: see `SelfAttention`.
+            The output, `(batch, queries, num_hiddens)`; with `need_weights`, a pair of the output and the weights of
+            each head before dropout, `(batch, num_heads, queries, keys)`. A query that may attend to nothing in one
+            head gets 0 from that head; one that may attend to nothing in all heads gets output 0, even with a bias. In
+            self-attention, padding is a query too: see `SelfAttention`.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
         queries, keys, values, allowed, bias = self._admit(queries, keys, values, valid_lens, mask)
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
-        kept = keys.dim() == 4  # projected before
+        kept = keys.dim() == 4  # already projected
         K = keys if kept else self.split(self.W_k(keys))  # (batch, num_heads, keys, p)
         V = values if kept else self.split(self.W_v(values))  # (batch, num_heads, keys, p)
         if self.positions is not None:
             Q, K, allowed, bias = place(self.positions, Q, K, allowed)
         heads, weights = self.attention.pool(Admitted(Q, K, V, allowed, bias), need_weights=need_weights)
         output = self.W_o(self.join(heads))  # W_o [h_1; ...; h_H], (batch, queries, num_hiddens)
-        if allowed is not None:  # a bias of W_o would reach those that see nothing
+        if allowed is not None:  # a bias of W_o would reach queries that see nothing
             output = output.masked_fill(sees_nothing(allowed).all(dim=1), 0.0)
         return output if weights is None else (output, weights)
 
     def keys_and_values(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Project keys and values, and split them into heads: what decoding keeps, so that it is computed once.
+        """Project keys and values, and split them into heads: decoding keeps the result and computes it only once.
 
         Args:
             keys: `(batch, keys, key_size)`.
@@ -172,7 +172,7 @@ class MultiHeadAttention(nn.Module):
 
         Returns:
             Keys and values, `(batch, num_heads, keys, p)` each, without positions. Those of later tokens can be
-            appended with `torch.cat` in dimension 2.
+            appended with `torch.cat` along dimension 2.
 
         Raises:
             ValueError: if a shape or dtype does not fit the sizes given to the constructor.
@@ -208,8 +208,8 @@ class MultiHeadAttention(nn.Module):
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
     """Split the last dimension into heads, and put the heads next to the batch, as D2L does.
 
-    Example b in head i becomes entry `b * num_heads + i`: what belongs to an example, such as its valid length, is to
-    be repeated with `torch.repeat_interleave`. `MultiHeadAttention` keeps the heads as a dimension of their own.
+    Example b in head i becomes entry `b * num_heads + i`: repeat what belongs to an example, such as its valid
+    length, with `torch.repeat_interleave`. `MultiHeadAttention` keeps the heads as a dimension of their own.
 
     Chapter: Multi-head attention.
 
@@ -221,7 +221,7 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
         `(batch * num_heads, steps, num_hiddens / num_heads)`.
 
     Raises:
-        ValueError: if `X` is no tensor of three dimensions, or `num_hiddens` is not divisible by `num_heads`.
+        ValueError: if `X` is not a tensor of three dimensions, or `num_hiddens` is not divisible by `num_heads`.
     """
     check_dimensions(X, "(batch, steps, num_hiddens)")
     check_heads(X.shape[2], num_heads)
@@ -242,7 +242,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
         `(batch, steps, num_hiddens)`.
 
     Raises:
-        ValueError: if `X` is no tensor of three dimensions, or its first is not divisible by `num_heads`.
+        ValueError: if `X` is not a tensor of three dimensions, or the first of them is not divisible by `num_heads`.
     """
     check_dimensions(X, "(batch * num_heads, steps, num_hiddens / num_heads)")
     check_divisible(X, num_heads)

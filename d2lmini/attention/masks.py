@@ -18,7 +18,7 @@ from d2lmini.tensors import check_boolean, check_lengths
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
     """Mask that lets a query attend to the first `valid_lens` keys only.
 
-    The values are looked at, so `torch.compile(fullgraph=True)` and `vmap` cannot trace it: give a mask there.
+    It reads the lengths, so `torch.compile(fullgraph=True)` and `vmap` cannot trace it: pass a mask there instead.
 
     Chapter: Attention pooling.
 
@@ -31,7 +31,7 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
         Boolean mask, `True` = may attend, of shape `(batch, 1, num_keys)` or `(batch, queries, num_keys)`.
 
     Raises:
-        ValueError: if `valid_lens` is not a tensor of integers, has another number of dimensions, or holds a
+        ValueError: if `valid_lens` is not a tensor of integers, has the wrong number of dimensions, or holds a
             length outside `0..num_keys`.
     """
     check_lengths("valid_lens", valid_lens, num_keys)
@@ -42,8 +42,8 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
 def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
     """Mask that lets query `i` attend to keys `0..i`: `mask[i, j] = (j <= i)`.
 
-    With more keys than queries the queries are taken to be the last ones, as in decoding with a cache: the last
-    query sees all keys.
+    With more keys than queries, the queries are taken to stand at the last positions, as in decoding with a cache: the
+    last query sees all keys.
 
     Chapter: Attention pooling.
 
@@ -76,11 +76,11 @@ def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
         num_heads: number of heads of the module that gets the mask, at least 1.
 
     Returns:
-        Boolean mask, `True` = may **not** attend, of shape `(queries, keys)` for a mask of that shape, else
-        `(batch * num_heads, queries, keys)`, the heads of one example next to each other.
+        Boolean mask, `True` = may **not** attend, of shape `(queries, keys)` for a mask of that shape, otherwise
+        `(batch * num_heads, queries, keys)`, with the heads of one example next to each other.
 
     Raises:
-        ValueError: if `mask` is not boolean, its shape is none of those listed, or `num_heads` is less than 1.
+        ValueError: if `mask` is not boolean, its shape is not one of those listed, or `num_heads` is less than 1.
     """
     check_boolean("mask", mask)
     check_size("num_heads", num_heads)

@@ -1,4 +1,4 @@
-"""Attention in few bits: what half precision, autocast and the fused kernels ask for. No formula is here."""
+"""Attention in few bits: what half precision, autocast and the fused kernels ask for. There is no formula here."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from d2lmini.tensors import autocasts
 
 
 def at_least_float32(numbers: Tensor) -> Tensor:
-    """Half precision as float32, anything else as it is: as the fused kernels compute inside."""
+    """Half precision as float32, anything else unchanged: the fused kernels compute like this internally."""
     return numbers.to(torch.promote_types(numbers.dtype, torch.float32))
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
-    """Compute in the dtypes that are given, also under autocast."""
+    """Compute in the given dtypes, even under autocast."""
     return torch.autocast(device.type, enabled=False) if autocasts(device) else nullcontext()
 
 
 def multiply(left: Tensor, right: Tensor) -> Tensor:
-    """A matrix product in float32 at least: a score in float16 overflows beyond 65504."""
+    """A matrix product in at least float32: a score in float16 overflows beyond 65504."""
     with without_autocast(left.device):
         return at_least_float32(left) @ at_least_float32(right)
 
@@ -42,7 +42,7 @@ def attend_fused(
     shown = allowed | nothing  # (..., queries, keys)
     if bias is None:
         return _call_kernel(Q, K, V, shown, dropout).masked_fill(nothing, 0.0)
-    # In the dtype of the bias throughout: kernels differ in what they do with a mask of another one.
+    # In the dtype of the bias throughout: kernels differ in what they do with a mask of another dtype.
     with without_autocast(Q.device):
         Q, K, wide = Q.to(bias.dtype), K.to(bias.dtype), V.to(bias.dtype)
         output = _call_kernel(Q, K, wide, bias.masked_fill(~shown, -math.inf), dropout)
@@ -52,6 +52,6 @@ def attend_fused(
 def _call_kernel(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
     if Q.dim() == 4:
         return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout)
-    # Without a dimension for heads the kernel would silently take its slow path.
+    # Without a dimension for heads, the kernel would silently take its slow path.
     Q, K, V, mask = Q[:, None], K[:, None], V[:, None], None if mask is None else mask[:, None]
     return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout)[:, 0]

@@ -1,7 +1,7 @@
 """Attention pooling: scores, softmax, weighted sum.
 
-`...` stands for `batch`, or for `batch, num_heads` inside multi-head attention. What may come in is checked at one
-door, `d2lmini.attention.door`; what half precision and fused kernels ask for is in `d2lmini.attention.numerics`.
+`...` stands for `batch`, or for `batch, num_heads` inside multi-head attention. Inputs are checked at one door,
+`d2lmini.attention.door`; `d2lmini.attention.numerics` deals with half precision and fused kernels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
     Args:
         X: scores, `(batch, queries, keys)`.
         valid_lens: lengths, `(batch,)` or `(batch, queries)`, see `valid_lens_mask`.
-        mask: boolean, `True` = may attend, of a shape that broadcasts to that of `X`. If both are given, both hold.
+        mask: boolean, `True` = may attend, of a shape that broadcasts to that of `X`. If both are given, both apply.
 
     Returns:
         Weights of the shape and dtype of `X`; each row sums to 1, or to 0 where nothing may be attended to.
@@ -46,17 +46,17 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
 
 
 def apply_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
-    """Scores and mask `(..., queries, keys)` to weights; a row that sees nothing is 0 throughout."""
+    """Turn scores and a mask, `(..., queries, keys)`, into weights; a row that sees nothing is 0 throughout."""
     if allowed is None:
         return F.softmax(scores, dim=-1)
     nothing = sees_nothing(allowed)  # (..., queries, 1)
-    # Rows that see nothing are filled with 0 before the softmax: a row of -inf would give NaN, also as a gradient.
+    # Rows that see nothing are filled with 0 before the softmax: a row of -inf would give NaN, in the gradient too.
     scores = scores.masked_fill(~allowed, -math.inf).masked_fill(nothing, 0.0)
     return F.softmax(scores, dim=-1).masked_fill(nothing, 0.0)
 
 
 class _Pooling(nn.Module):
-    """What both poolings share: scores become weights, and the weights mix the values. They differ in the scores."""
+    """What both poolings share: scores become weights, and the weights mix the values. Only the scores differ."""
 
     def __init__(self, dropout: float) -> None:
         super().__init__()
@@ -76,12 +76,12 @@ class _Pooling(nn.Module):
         return self.dropout(weights) @ V, weights  # (..., queries, value_size)
 
     def pool(self, admitted: Admitted, *, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """The same, with the weights only if they are wanted."""
+        """Do the same as `mix`, but return the weights only if they are wanted."""
         output, weights = self.mix(admitted)
         return output, weights if need_weights else None
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
-        """Check that queries, keys and values go together, and have the sizes that the scores ask for."""
+        """Check that queries, keys and values go together, and have the sizes that the scores need."""
         raise NotImplementedError
 
     def forward(
@@ -105,11 +105,11 @@ class _Pooling(nn.Module):
             mask: boolean, `True` = may attend, broadcasting to `(batch, queries, keys)`.
             bias: numbers that are added to the scores, broadcasting to `(batch, queries, keys)`; minus infinity means
                 that the query may not attend.
-            need_weights: also return the weights. Dot products without them use PyTorch's fused kernel.
+            need_weights: also return the weights. Without them, dot products use PyTorch's fused kernel.
 
         Returns:
-            The output, `(batch, queries, value_size)`; with `need_weights` the pair of it and the weights before
-            dropout, `(batch, queries, keys)`. A query that may attend to nothing gets output 0.
+            The output, `(batch, queries, value_size)`; with `need_weights`, a pair of the output and the weights
+            before dropout, `(batch, queries, keys)`. A query that may attend to nothing gets output 0.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
@@ -138,7 +138,7 @@ class DotProductAttention(_Pooling):
         return multiply(queries, keys.mT) / math.sqrt(queries.shape[-1])  # (..., queries, keys)
 
     def pool(self, admitted: Admitted, *, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """The same, by a fused kernel if nobody wants the weights."""
+        """Do the same as `mix`, but with a fused kernel if nobody wants the weights."""
         if need_weights:
             return self.mix(admitted)
         return attend_fused(*admitted, self.dropout.p if self.training else 0.0), None
@@ -179,7 +179,7 @@ class AdditiveAttention(_Pooling):
         return self.w_v(torch.tanh(Q + K)).squeeze(-1)  # (..., queries, keys)
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
-        """Check that the layers take these queries and keys."""
+        """Check that the layers accept these queries and keys."""
         check_inputs(queries, keys, values)
         check_projected("queries", queries, self.query_size, self.W_q)
         check_projected("keys", keys, self.key_size, self.W_k)

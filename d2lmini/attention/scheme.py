@@ -1,7 +1,7 @@
 """What attention asks of a position scheme that works inside it. The schemes are in `d2lmini.positions`.
 
 A scheme plugs into `MultiHeadAttention(..., positions=...)`. Keys stand at the positions 0, 1, 2, ... and the queries
-at the last of these, as in `causal_mask`: in decoding the newest token asks all keys so far.
+at the last of these, as in `causal_mask`: in decoding, the newest token queries all keys so far.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from d2lmini.tensors import check_placed
 
 
 class RelativePositions(nn.Module):
-    """A position scheme inside attention: how attention calls it. A scheme of your own is a subclass.
+    """A position scheme inside attention, as attention calls it. For a scheme of your own, write a subclass.
 
     Chapter: Relative positions.
     """
@@ -27,7 +27,7 @@ class RelativePositions(nn.Module):
 
         Returns:
             Queries and keys of the same shape and dtype, and what to add to the scaled scores: `None`, or numbers that
-            broadcast to `(batch, num_heads, queries, keys)`; of three dimensions, the first is for heads.
+            broadcast to `(batch, num_heads, queries, keys)`; if they have three dimensions, the first is for heads.
 
         Raises:
             ValueError: if there are fewer keys than queries, or the sizes do not fit the scheme.

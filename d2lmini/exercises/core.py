@@ -14,17 +14,17 @@ _CHECKERS: dict[str, Checker] = {}
 _LONGEST = 240  # characters of an expected or given value
 
 Result = float | Tensor
-# The hint for a well-known mistake, and what it gives: a result, or several of them.
+# The hint for a well-known mistake, and what the mistake gives: one result or several.
 Mistakes = Mapping[str, Result | tuple[Result, ...]]
 
 
 class WrongAnswer(Exception):
-    """An answer without a property that it must have.
+    """An answer that lacks a property it must have.
 
     Args:
         claim: the property, as a sentence.
         hint: a question or an observation that helps to find the mistake.
-        given: the tiny input on which it shows.
+        given: the tiny input that shows it.
         expected: what a right answer gives there; `None` where that would give the solution away.
         got: what the answer gave.
     """
@@ -41,7 +41,7 @@ class WrongAnswer(Exception):
 def checker(name: str) -> Callable[[Checker], Checker]:
     """Register a function as the checker of the exercise `name`.
 
-    It takes the answer and returns what was verified, as a sentence; it raises `WrongAnswer` for a wrong one.
+    The function takes the answer and returns what was verified, as a sentence; for a wrong one it raises `WrongAnswer`.
 
     Raises:
         ValueError: if the name is taken.
@@ -57,7 +57,7 @@ def checker(name: str) -> Callable[[Checker], Checker]:
 
 
 def list_exercises() -> list[str]:
-    """The names of all exercises that have a checker, in the order of the alphabet."""
+    """The names of all exercises that have a checker, in alphabetical order."""
     return sorted(_CHECKERS)
 
 
@@ -65,8 +65,8 @@ def check(name: str, answer: Any) -> None:
     """Print whether `answer` solves the exercise `name`, and if not, what is wrong and a hint.
 
     A wrong answer never raises: an error in the student's code is reported like any other mistake. The state of
-    torch's random numbers, its default dtype and its gradient mode are left as they were. Every
-    chapter ends with exercises that call it, from the first one on.
+    torch's random numbers, its default dtype and its gradient mode are left as they were. Every chapter, from the first
+    on, ends with exercises that call it.
 
     Chapter: Attention pooling.
 
@@ -113,7 +113,7 @@ def read_numbers(answer: Any, count: int) -> list[float]:
     """The `count` numbers of a prediction.
 
     Raises:
-        WrongAnswer: if there are more, fewer, or something else.
+        WrongAnswer: if there are more or fewer, or they are not numbers.
     """
     entries = answer.tolist() if hasattr(answer, "tolist") else answer  # tensors and arrays
     several = isinstance(entries, Sequence) and not isinstance(entries, (str, bytes))
@@ -131,7 +131,7 @@ def read_number(answer: Any) -> float:
     """The one number that a measurement returned.
 
     Raises:
-        WrongAnswer: if it is something else.
+        WrongAnswer: if it returned something else.
     """
     try:
         return float(answer.detach() if isinstance(answer, Tensor) else answer)
@@ -175,7 +175,7 @@ def expect_measured(
     """Check a measured or computed number; `hint` is for a number that none of the `mistakes` gives.
 
     Raises:
-        WrongAnswer: if `answer` is no number, or further than `tolerance` from `expected`.
+        WrongAnswer: if `answer` is not a number, or is further than `tolerance` from `expected`.
     """
     got = read_number(answer)
     if not is_near(got, expected, tolerance):
@@ -196,7 +196,7 @@ def expect_close(
     """Check a result against the right one; `hint` is for a result that none of the `mistakes` gives.
 
     Raises:
-        WrongAnswer: if `got` is no tensor, has another shape, or differs by more than `tolerance`.
+        WrongAnswer: if `got` is not a tensor, has another shape, or differs by more than `tolerance`.
     """
     if not isinstance(got, Tensor):
         raise WrongAnswer(claim, "return a tensor", given=given, got=type(got).__name__)
@@ -229,7 +229,7 @@ def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float 
 
 
 def is_near(a: Result, b: Result, tolerance: float) -> bool:
-    """Whether two results have one shape, and no entry differs by more than the tolerance; NaN is near NaN."""
+    """Whether two results have the same shape, and no entry differs by more than the tolerance; NaN is near NaN."""
     first, second = (torch.as_tensor(result, dtype=torch.float64).detach() for result in (a, b))
     return first.shape == second.shape and torch.allclose(first, second, rtol=0.0, atol=tolerance, equal_nan=True)
 

@@ -18,7 +18,7 @@ class Number:
         name: what a report calls it.
         right: the number itself, which a report never shows.
         hint: for a number that none of the mistakes gives.
-        mistakes: the hint for a well-known mistake, and the number that it gives, or all numbers.
+        mistakes: the hint for a well-known mistake, and the number or numbers that the mistake gives.
         tolerance: how far from `right`, or from the number of a mistake, an answer may be.
 
     Raises:
@@ -52,7 +52,7 @@ class Number:
 
 
 def prediction(name: str, *numbers: Number, right: str) -> None:
-    """Register the exercise `name`, whose answer is these numbers; `right` is what is said of the right ones."""
+    """Register the exercise `name`, whose answer is these numbers; `right` is the sentence for a right answer."""
 
     @checker(name)
     def check_prediction(answer: Any) -> str:

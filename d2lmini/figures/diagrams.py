@@ -13,7 +13,7 @@ from d2lmini.figures.plot import use_svg_display
 
 __all__ = ["draw_diagram"]
 
-# Colours of the style: a dark page exchanges them.
+# Colours of the style: a dark page replaces them.
 _BLUE, _ORANGE, _GREEN = "#0a5fb4", "#b34700", "#00785c"
 _GREY, _INK, _PAPER = "#59636e", "#1f2328", "#ffffff"
 _QUERIES, _KEYS, _VALUES = ((_BLUE, "-"), (_ORANGE, "--"), (_GREEN, "-."))
@@ -33,7 +33,7 @@ def draw_diagram(name: str) -> None:
             `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it).
 
     Raises:
-        ValueError: if there is no such diagram; it lists them.
+        ValueError: if there is no such diagram; the message lists them.
     """
     check_choice("name", name, tuple(_DIAGRAMS))
     use_svg_display()
@@ -65,7 +65,7 @@ def _draw_multi_head_attention() -> None:
 
 
 def _draw_architectures() -> None:
-    """A CNN of two layers with kernel 3, an RNN and self-attention; thick is a path from the first input on."""
+    """A CNN of two layers with kernel 3, an RNN and self-attention; a path from the first input is drawn thick."""
     near = [(i, j) for i in range(5) for j in range(5) if abs(i - j) < 2]
     recurrent = [((i, 1), (i + 1, 1)) for i in range(4)]
     networks = {
@@ -125,7 +125,7 @@ def _draw_transformer() -> None:
 
 
 def _draw_column(axes: Axes, x: float, below: str, name: str, layers: Sequence[str]) -> float:
-    """Blocks of layers, each with its norm; returns the height at which what comes out of them leaves."""
+    """Blocks of layers, each with its norm; returns the height at which their output leaves."""
     axes.text(x, 0.15, below, ha="center", va="center")
     _draw_arrow(axes, x, 0.35, x, 0.8)
     _draw_box(axes, x, 1.15, 4.2, "embedding + positions")

@@ -1,4 +1,4 @@
-"""Maps of data: numbers as colours, small tables with a colour for each group, words as dark as they weigh."""
+"""Maps of data: numbers as colours, small tables with a colour for each group, words shaded by weight."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from d2lmini.figures.plot import as_array, round_numbers, use_svg_display
 __all__ = ["draw_words", "show_heatmaps", "show_tables"]
 
 _FEW_CELLS, _MANY_CELLS = 60, 500  # see show_heatmaps and _draw_runs
-# A dark page exchanges the colours of the style. Cells and what is written into them keep these; groups differ in
-# lightness, too.
+# A dark page replaces the colours of the style. Cells and the text in them keep these; groups differ in lightness too.
 _BLACK, _NEAR_BLACK, _WHITE, _GREY = "#000000", "#101010", "#fefefe", "#59636e"
 _GROUP_COLOURS = ("#e3effc", "#f3b27a", "#8fd0b8", "#c9a6dc")
 
@@ -42,14 +41,14 @@ def show_heatmaps(
     """Show matrices as heatmaps, all on one colour scale. The scale begins at 0 unless a number is negative.
 
     Cells that are not finite, such as masked scores of minus infinity, stay empty. Matrices with more than 500 cells
-    have only the 24 colours of the scale beside them, so that the file stays small.
+    use only the 24 colours of the scale beside them, so that the file stays small.
 
     Chapter: Attention pooling.
 
     Args:
         matrices: `(rows, columns, height, width)`: `rows * columns` matrices. Row 0 of a matrix is on top.
         xlabel: what the columns of a matrix are, for example `"Keys"`.
-        ylabel: what its rows are, for example `"Queries"`.
+        ylabel: what the rows of a matrix are, for example `"Queries"`.
         titles: a title for each column of the grid.
         figsize: width and height of the figure in inches.
         cmap: name of a matplotlib colour map.
@@ -60,7 +59,7 @@ def show_heatmaps(
 
     Raises:
         ValueError: if `matrices` does not have four dimensions or is empty, there are not as many titles or names as
-            columns or rows, or `fmt` is no format for numbers.
+            columns or rows, or `fmt` is not a format for numbers.
     """
     use_svg_display()
     grid = as_array(matrices)
@@ -107,8 +106,8 @@ def show_tables(
     Chapter: Multi-head attention.
 
     Args:
-        tables: matrices of what is to be written, whole numbers or words; tensors or nested lists.
-        groups: for each table a matrix of its shape with numbers in `0..3`: the group of each cell.
+        tables: matrices of what to write, whole numbers or words; tensors or nested lists.
+        groups: for each table, a matrix of the same shape with numbers in `0..3`: the group of each cell.
         titles: a title for each table.
         figsize: width and height of the figure in inches.
         xlabel: what the columns are.
@@ -117,7 +116,7 @@ def show_tables(
         yticklabels: a name for each row; by default none.
 
     Raises:
-        ValueError: if there are not as many groups and titles as tables, a table is no matrix, holds a fraction or
+        ValueError: if there are not as many groups and titles as tables, a table is not a matrix, holds a fraction or
             differs in shape from its groups, a group lies outside `0..3`, or there are not as many names as columns
             or rows.
     """
@@ -148,7 +147,7 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
 
     Args:
         words: the words of the text.
-        weights: `(texts, words)`, finite and at least 0. Shades are relative to the largest of a row.
+        weights: `(texts, words)`, finite and at least 0. Shades are relative to the largest in each row.
         titles: one for each row, written above it.
 
     Raises:
@@ -178,7 +177,7 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
 
 
 def _format_numbers(numbers: np.ndarray, fmt: str) -> np.ndarray:
-    """The numbers as text, without the last bits and without a sign of zero; nothing for those that are not finite."""
+    """The numbers as text, without the last bits or the sign of a zero; nothing for those that are not finite."""
     try:
         texts = [format(float(f"{number:.7g}"), fmt) if np.isfinite(number) else "" for number in numbers.flat]
     except ValueError as error:
@@ -206,7 +205,7 @@ def _draw_cells(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) ->
 def _draw_runs(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) -> None:
     """The same as `pcolormesh`, in a smaller file: 300 bytes for each cell would be too many.
 
-    Neighbours of one colour in a column are one rectangle, and all rectangles of a colour are one path.
+    Neighbours of one colour in a column become one rectangle, and all rectangles of a colour become one path.
     """
     shares: np.ma.MaskedArray = np.ma.asarray(scale.norm(cells))  # in 0..1
     colours = scale.cmap
@@ -255,7 +254,7 @@ def _name_cells(count: int, names: Sequence[str] | None) -> dict[int, str]:
 
 
 def _read_table(i: int, table: object, group: object) -> tuple[np.ndarray, np.ndarray]:
-    """A table and its groups, of one shape."""
+    """A table and its groups, of the same shape."""
     entries, numbers = _read_matrix(f"table {i}", table), _read_matrix(f"groups of table {i}", group)
     if entries.shape != numbers.shape:
         raise ValueError(f"table {i} has shape {entries.shape}, its groups have {numbers.shape}")

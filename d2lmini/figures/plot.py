@@ -1,7 +1,7 @@
 """Line plots in one style: vector graphics whose bytes are the same on every machine.
 
-The figures of this book round their data before they draw, so that a figure of an exactly known quantity can be
-compared byte for byte although two CPUs may differ in the last bit.
+The figures of this book round their data before drawing, so that a figure of an exactly known quantity can be
+compared byte for byte, even though two CPUs may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from d2lmini.arguments import check_names
 
 __all__ = ["plot", "use_svg_display"]
 
-_FEW_POINTS = 12  # up to here each point gets a mark: it was measured, the line between was not
+_FEW_POINTS = 12  # up to this many, each point gets a mark: it was measured, the line between was not
 
 
 def plot(
@@ -41,29 +41,29 @@ def plot(
     *,
     bars: tuple[Any, Any] | None = None,
 ) -> None:
-    """Plot one or several lines.
+    """Plot one or more lines.
 
     Chapter: Attention pooling.
 
     Args:
         X: abscissae: one sequence for all lines, or a list with one for each. Without `Y` these are the ordinates,
-            plotted over 0, 1, 2, ...
+            plotted against 0, 1, 2, ...
         Y: ordinates: a sequence, or a list of sequences. Tensors and arrays of two dimensions count as lists of rows.
         xlabel: label of the x-axis.
         ylabel: label of the y-axis.
         legend: one name per line, or none.
         xlim: limits of the x-axis.
         ylim: limits of the y-axis.
-        xscale: `"linear"` or `"log"`, as in matplotlib. A logarithmic axis with few points is marked at these.
+        xscale: `"linear"` or `"log"`, as in matplotlib. With few points, a logarithmic axis has its ticks at them.
         yscale: the same for the y-axis.
         fmts: matplotlib formats, one per line; by default the cycle of colours and dashes of the style.
         figsize: width and height of a new figure in inches.
         axes: where to draw; by default a new figure.
-        bars: the lower and the upper ends of a vertical bar at each point, each of the form of `Y`.
+        bars: the lower and the upper ends of a vertical bar at each point, each in the form of `Y`.
 
     Raises:
-        ValueError: if there are not as many abscissae, names, formats or bars as lines, or a line has not as many
-            abscissae or bars as ordinates.
+        ValueError: if there are not as many abscissae, names, formats or bars as lines, or a line does not have
+            as many abscissae or bars as ordinates.
     """
     use_svg_display()
     lines = [(round_numbers(x, xscale), round_numbers(y, yscale)) for x, y in _pair(X, Y)]
@@ -108,7 +108,7 @@ def as_array(numbers: Any) -> np.ndarray:
 
 
 def round_numbers(numbers: np.ndarray, scale: str = "linear") -> np.ndarray:
-    """Four digits below the largest number, on a logarithmic axis five digits each: the last bit does not show.
+    """Keep four digits below the largest number, or five each on a logarithmic axis: the last bit does not show.
 
     Rounded twice, so that a number half-way between two results falls to the same side on every machine.
     """
@@ -168,7 +168,7 @@ def _draw_line(
 
 
 def _mark_points(axes: Axes, points: set[float]) -> None:
-    """Mark a logarithmic axis at what was measured, if that is not too much."""
+    """Put the ticks of a logarithmic axis at the points that were measured, if there are not too many."""
     if len(points) <= _FEW_POINTS:
         axes.set_xticks(sorted(points), [f"{point:g}" for point in sorted(points)])
         axes.xaxis.set_minor_locator(NullLocator())

@@ -26,7 +26,7 @@ _OPAQUE = re.compile(
     "rnn|lstm|gru|attention|transformer|mkldnn|quantized|int_mm|scaled_mm|addmm_activation|addr|fft|dist|trilinear|linalg"
     "|conv|sparse|cholesky|triangular|lu_solve|svd|eig|qr"
 )
-# Parts of the names of autograd nodes that do one step after another, but stand in the graph as one.
+# Parts of the names of autograd nodes that do one step after another, but appear in the graph as one.
 _SCANS = re.compile(
     "cumsum|cumprod|cummax|cummin|logcumsumexp|rnn|lstm|gru|scaleddotproduct|triangular|ctcloss|differentiablegraph"
 )
@@ -34,10 +34,10 @@ _SCANS = re.compile(
 
 @contextlib.contextmanager
 def unfuse() -> Iterator[None]:
-    """Run recurrent layers and attention by operations that can be looked at."""
+    """Run recurrent layers and attention as operations that can be inspected."""
     fast_path = torch.backends.mha.get_fastpath_enabled()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "TF32 acceleration")  # what switching oneDNN off and on says
+        warnings.filterwarnings("ignore", "TF32 acceleration")  # the warning when oneDNN is switched off and on
         with torch.backends.mkldnn.flags(enabled=False), sdpa_kernel(SDPBackend.MATH):
             torch.backends.mha.set_fastpath_enabled(False)
             try:
@@ -60,7 +60,7 @@ class SeenOperations(TorchDispatchMode):
 
 
 def refuse_uncountable(operations: set[Any]) -> None:
-    """Raise a ValueError if one of these multiplies matrices where nobody counts."""
+    """Raise a ValueError if one of these multiplies matrices where no counter looks."""
     known = flop_registry.keys() | PRODUCTS.keys() | {torch.ops.aten.linalg_vector_norm}
     opaque = sorted(str(op) for op in operations if op not in known and _OPAQUE.search(str(op)))
     if opaque:

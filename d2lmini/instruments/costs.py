@@ -1,7 +1,7 @@
-"""What a layer costs: work, sequential operations, memory, counted while it runs.
+"""What a layer costs: work, sequential operations and memory, counted while it runs.
 
 Each instrument takes a function `f` of a sequence, for example a module, and an input `X` of shape `(batch, n, d)`, and
-measures what `f(X)` does. What an instrument cannot see it refuses: no number is better than a wrong one.
+measures what `f(X)` does. It refuses what it cannot see: better no number than a wrong one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
 
         (a × b) @ (b × c): 2 a b c
 
-    Counted by PyTorch's `FlopCounterMode`, with products of vectors added. It does not see into the fused LSTM and the
-    fused attention, so these are replaced by their unfused versions meanwhile. What is added up entry by entry
-    (biases, softmax, activation functions) does not count.
+    Counted by PyTorch's `FlopCounterMode`, with products of vectors added. It cannot see inside the fused LSTM and the
+    fused attention, so the unfused versions stand in for them. What is computed entry by entry (biases, softmax,
+    activation functions) does not count.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -38,7 +38,7 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
         The number of floating-point operations.
 
     Raises:
-        ValueError: if `f` uses an operation that the counter cannot look into, or no matrix product or convolution.
+        ValueError: if `f` uses an operation that the counter cannot look into, or has no matrix product or convolution.
     """
     seen = SeenOperations()
     with unfuse(), seen, FlopCounterMode(display=False, custom_mapping=PRODUCTS) as counter:
@@ -51,14 +51,14 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
 
 
 def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
-    """Length of the longest chain of operations in `f(X)` each of which needs the result of the one before.
+    """Length of the longest chain of operations in `f(X)` in which each needs the result of the one before.
 
         length(operation) = 1 + max over its inputs of length(input)
 
-    The chain is looked for in the graph that autograd keeps. Only the growth of its length with n has a meaning: into
-    how many operations one step is split is the business of PyTorch, and of whoever wrote `f`. So pass the length on to
-    `describe_growth` or `take_differences`, and compare it with nothing else. What has no gradient (behind `detach` or
-    under `no_grad`) is not seen. If `f` returns a tuple, its first output is looked at.
+    The chain is found in the graph that autograd keeps. Only the growth of its length with n means anything: how many
+    operations one step is split into is up to PyTorch and to the author of `f`. Pass the length on to `describe_growth`
+    or `take_differences`, and compare it with nothing else. What has no gradient (behind `detach` or under `no_grad`)
+    is not seen. If `f` returns a tuple, its first output is used.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -71,7 +71,7 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
 
     Raises:
         ValueError: if the output has no graph, or the graph has nodes that hide a chain: fused recurrent layers, scans
-            such as `cumsum`, writing into a part of a tensor, and functions with a backward pass of their own.
+            such as `cumsum`, writing into part of a tensor, and functions with a backward pass of their own.
     """
     with unfuse():
         last = record(copy_module(f), X).grad_fn
@@ -90,7 +90,7 @@ def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
     """Bytes that autograd keeps for the backward pass of `f(X)`, parameters and buffers not included.
 
     A tensor that several operations keep counts once, and so does a tensor that is kept through a view. A fused LSTM
-    keeps a work space whose size depends on the processor. What `f` stores by hooks of its own is not seen.
+    keeps a work space whose size depends on the processor. What `f` stores through hooks of its own is not seen.
 
     Chapter: CNN, RNN, self-attention.
 

@@ -25,8 +25,8 @@ def describe_growth(measure: Callable[[int], float], n: int) -> str:
         by exactly that.
 
     Raises:
-        ValueError: if n is no integer of at least 1, `measure` returns no number, or it grows in another way, as a sum
-            of different powers of n does: then look at `take_differences`.
+        ValueError: if n is not an integer of at least 1, `measure` returns no number, or it grows in another way, as a
+            sum of different powers of n does: then try `take_differences`.
     """
     first, second, third = _measure_at(measure, (n, 2 * n, 4 * n))
     if first == second == third:
@@ -56,7 +56,7 @@ def take_differences(measure: Callable[[int], float], n: int, order: int) -> flo
         The difference.
 
     Raises:
-        ValueError: if n or `order` is no integer of at least 1, or `measure` returns no number.
+        ValueError: if n or `order` is not an integer of at least 1, or `measure` returns no number.
     """
     check_size("order", order)
     values = _measure_at(measure, range(n, n + order + 1))

@@ -1,4 +1,4 @@
-"""Layers that mix a sequence in other ways than attention over all of it, for comparison.
+"""Layers that mix a sequence in ways other than attention over all of it, for comparison.
 
 Each maps `(batch, n, d)` to `(batch, n, d)`.
 """
@@ -17,7 +17,7 @@ __all__ = ["Convolution", "RestrictedSelfAttention", "SeparableConvolution"]
 
 
 class Convolution(nn.Module):
-    """A convolution along the sequence, with zeros around it, without bias.
+    """A convolution along the sequence, with zeros around it and no bias.
 
         y[i] = Σⱼ W[j] x[i + r (j - c)],  j = 0, ..., k - 1
 
@@ -28,11 +28,11 @@ class Convolution(nn.Module):
     Args:
         d: size of a token, at least 1.
         kernel_size: number of tokens that a kernel covers; odd, unless causal.
-        dilation: distance between two of them, at least 1.
-        causal: whether output i sees the inputs up to i only.
+        dilation: distance from one of them to the next, at least 1.
+        causal: whether output i sees only the inputs up to i.
 
     Raises:
-        ValueError: if a size is no integer of at least 1, or a centred kernel is even.
+        ValueError: if a size is not an integer of at least 1, or a centred kernel is even.
     """
 
     def __init__(self, d: int, kernel_size: int, *, dilation: int = 1, causal: bool = False) -> None:
@@ -53,7 +53,7 @@ class Convolution(nn.Module):
 
 
 class SeparableConvolution(nn.Module):
-    """A convolution in two steps: each feature along the sequence by itself, then all features of each token.
+    """A convolution in two steps: each feature along the sequence on its own, then all features of each token.
 
         z[i] = Σⱼ w[j] ⊙ x[i + j - c],  y[i] = W z[i]
 
@@ -66,7 +66,7 @@ class SeparableConvolution(nn.Module):
         kernel_size: number of tokens that a kernel covers, odd.
 
     Raises:
-        ValueError: if a size is no integer of at least 1, or the kernel is even.
+        ValueError: if a size is not an integer of at least 1, or the kernel is even.
     """
 
     def __init__(self, d: int, kernel_size: int) -> None:
@@ -99,7 +99,7 @@ class RestrictedSelfAttention(nn.Module):
         radius: how many neighbours on each side a token sees, at least 1.
 
     Raises:
-        ValueError: if `d` or `radius` is no integer of at least 1.
+        ValueError: if `d` or `radius` is not an integer of at least 1.
     """
 
     def __init__(self, d: int, radius: int) -> None:

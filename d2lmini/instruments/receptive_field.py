@@ -21,22 +21,22 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
 
         output i depends on input j  ⇔  ∂yᵢ / ∂xⱼ ≠ 0
 
-    `True` is sure. `False` means that no draw showed a dependence: what a ReLU or a maximum hides at every one of them
-    is missed. So leave such functions out, or raise `draws`.
+    `True` is certain. `False` means that no draw showed a dependence: one that a ReLU or a maximum hides in every draw
+    is missed. Leave such functions out, or raise `draws`.
 
     Chapter: CNN, RNN, self-attention.
 
     Args:
         f: a function of a sequence, `(batch, n, d)` to `(batch, m, ...)`, or a tuple that begins with that.
-        X: `(batch, n, d)` in float64, not empty: how large the random inputs are to be. Their values are drawn here.
+        X: `(batch, n, d)` in float64, not empty; only its shape counts, as the values are drawn at random.
         draws: number of random inputs, at least 1.
 
     Returns:
         Boolean matrix `(m, n)`: `True` where output i depends on input j.
 
     Raises:
-        ValueError: if `X` has another shape or dtype or `draws` is less than 1; if `f` gives two outputs for one
-            input; if a gradient is not finite, or so small that it may as well underflow to 0: then "does not depend"
+        ValueError: if `X` has another shape or dtype or `draws` is less than 1; if `f` gives two different outputs
+            for one input; if a gradient is not finite, or so small that it might underflow to 0: then "does not depend"
             could not be told from "hardly depends".
     """
     _check_input(X)
@@ -54,18 +54,18 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
 def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> int | None:
     """How many layers a stack needs until its last output depends on its first input.
 
-    These two positions are the farthest apart: it is the maximum path length in table 1 of Vaswani et al. (2017). For a
-    recurrent network, take one step in time as the layer.
+    These two positions are the farthest apart: this is the maximum path length in table 1 of Vaswani et al. (2017). For
+    a recurrent network, take one step in time as the layer.
 
     Chapter: CNN, RNN, self-attention.
 
     Args:
         layers: the layers from the bottom up, each from `(batch, n, d)` to `(batch, n, d)`. All layers of a list are
-            looked at, and n of an iterator, which may be endless (`itertools.repeat`).
+            tried, but only n of an iterator, which may be endless (`itertools.repeat`).
         X: `(batch, n, d)` in float64, see `find_receptive_field`.
 
     Returns:
-        The number of layers, or `None` if those looked at do not connect. Functions like ReLU, which may hide a
+        The number of layers, or `None` if those tried do not connect the two. Functions like ReLU, which may hide a
         dependence, are better left out.
 
     Raises:

@@ -13,13 +13,13 @@ Sequence2Sequence = Callable[[Tensor], Any]
 
 
 def run(f: Sequence2Sequence, X: Tensor) -> Tensor:
-    """What `f` returns, the first of a tuple, without a trace in the caller's random numbers."""
+    """What `f` returns, or the first entry of a tuple, leaving no trace in the caller's random numbers."""
     with torch.random.fork_rng(devices=[]):
         return take_first(f(X))
 
 
 def record(f: Sequence2Sequence, X: Tensor) -> Tensor:
-    """The same with the graph that autograd keeps, from a copy of the input on."""
+    """The same, with the graph that autograd keeps, starting from a copy of the input."""
     with torch.enable_grad():
         return run(f, X.detach().clone().requires_grad_(X.is_floating_point()))
 

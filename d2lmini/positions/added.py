@@ -47,14 +47,14 @@ class _AddedEncoding(nn.Module):
 
         Args:
             X: `(batch, steps, num_hiddens)`.
-            offset: position of the first token; more than 0 where earlier tokens were seen before, as in decoding.
+            offset: position of the first token; more than 0 if earlier tokens have been seen, as in decoding.
 
         Returns:
             `(batch, steps, num_hiddens)`, in the dtype of `X`, after dropout.
 
         Raises:
-            ValueError: if `X` has another shape or no floating-point dtype, `offset` is no integer of at least 0, or a
-                position lies beyond `max_len`.
+            ValueError: if `X` has another shape or is not floating-point, `offset` is not an integer of at least 0, or
+                a position lies beyond `max_len`.
         """
         check_room(X, offset, *self.P.shape[1:])
         P = self.P[:, offset : offset + X.shape[1]]  # (1, steps, num_hiddens)
@@ -66,7 +66,7 @@ class PositionalEncoding(_AddedEncoding):
 
         pᵢ,₂ⱼ = sin(i ωⱼ),   pᵢ,₂ⱼ₊₁ = cos(i ωⱼ),   ωⱼ = 10000^(-2j / d)
 
-    for positions i = 0, 1, ... and d = num_hiddens. With an odd d the last sine has no cosine. Angles are computed in
+    for positions i = 0, 1, ... and d = num_hiddens. With an odd d, the last sine has no cosine. Angles are computed in
     float64. The table `P`, `(1, max_len, num_hiddens)`, has the default dtype of torch; it moves with the module, but
     is not part of its `state_dict`.
 

@@ -15,12 +15,12 @@ from d2lmini.tensors import check_buckets, check_integers, check_positions, chec
 
 
 def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
-    """How far each key stands behind each query: negative for keys before it, 0 for the query's own.
+    """How far each key stands after each query: negative for earlier keys, 0 for the query's own position.
 
     Chapter: Relative positions.
 
     Args:
-        num_queries: number of queries, at least 0. They are the last of the positions of the keys.
+        num_queries: number of queries, at least 0. They stand at the last positions of the keys.
         num_keys: number of keys, at least `num_queries`; by default the same.
         device: where to put the result.
 
@@ -37,7 +37,7 @@ def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: t
 
 
 def list_offsets(queries: Tensor, keys: Tensor) -> Tensor:
-    """The offsets that there are, in order: `(queries + keys - 1,)`. The first key is the furthest from the last query.
+    """All offsets that occur, in order: `(queries + keys - 1,)`. The first key is the furthest from the last query.
 
     What belongs to an offset is worked out once for each of these, not once for each pair.
     """
@@ -46,7 +46,7 @@ def list_offsets(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def spread(by_offset: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    """Numbers by offset, `(..., queries + keys - 1)`, as numbers by pair, `(..., queries, keys)`."""
+    """Turn numbers by offset, `(..., queries + keys - 1)`, into numbers by pair, `(..., queries, keys)`."""
     by_offset = by_offset.contiguous()
     shape = (*by_offset.shape[:-1], queries.shape[-2], keys.shape[-2])
     windows = by_offset.as_strided(shape, (*by_offset.stride(), 1))  # row i begins at number i
@@ -54,7 +54,7 @@ def spread(by_offset: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
-    """The slope of each head of ALiBi, as the authors' program chooses them.
+    """The slope of each head of ALiBi, as the authors' program chooses it.
 
     For H heads, a power of two: mₕ = 2^(-8h / H) for h = 1, ..., H, the formula of the paper. Otherwise: those of the
     largest power of two below H, then the first, third, fifth, ... of twice that power.
@@ -85,7 +85,7 @@ class ALiBi(RelativePositions):
         sᵢⱼ - mₕ |i - j|
 
     is the score of query i and key j in head h, with the slopes mₕ of `alibi_slopes`. There is nothing to learn. In the
-    paper attention is causal; the absolute value extends it to both sides.
+    paper, attention is causal; the absolute value extends it to both sides.
 
     Chapter: Relative positions.
 
@@ -101,7 +101,7 @@ class ALiBi(RelativePositions):
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
         check_positions(queries, keys, self.num_heads)
-        # Made at each call, so that a model in half precision has exact distances.
+        # Made afresh at each call, so that even a model in half precision has exact distances.
         dtype = torch.promote_types(keys.dtype, torch.float32)
         slopes = torch.tensor(list_slopes(self.num_heads), dtype=dtype, device=keys.device)  # (num_heads,)
         by_offset = -slopes[:, None] * list_offsets(queries, keys).abs()  # (num_heads, queries + keys - 1)
@@ -113,7 +113,7 @@ class ALiBi(RelativePositions):
 
 
 class _ClippedOffsets(RelativePositions):
-    """What the two schemes share that learn something for each offset, clipped to `max_distance`."""
+    """What the two schemes that learn something for each offset, clipped to `max_distance`, have in common."""
 
     def __init__(self, max_distance: int) -> None:
         super().__init__()
@@ -128,8 +128,8 @@ class _ClippedOffsets(RelativePositions):
 class RelativePositionBias(_ClippedOffsets):
     """A learned number for each head and each offset, clipped to ± `max_distance`.
 
-    The offsets are clipped as in Shaw et al. (2018, https://arxiv.org/abs/1803.02155), where each has a vector: see
-    `RelativePositionKeys`. At first all numbers are 0.
+    The offsets are clipped as in Shaw et al. (2018, https://arxiv.org/abs/1803.02155), where each has a vector; see
+    `RelativePositionKeys`. All numbers start at 0.
 
     Chapter: Relative positions.
 
@@ -196,15 +196,15 @@ def t5_buckets(
     """The bucket of each offset in T5 (Raffel et al., 2019, https://arxiv.org/abs/1910.10683).
 
     Half of the buckets hold one distance each, 0, 1, 2, ...; the others hold ranges that grow logarithmically up to
-    `max_distance`, and the last one all that is further. Bidirectional, one half of all buckets is for keys up to
-    the query and the other half for later ones; otherwise later keys count as distance 0.
+    `max_distance`, and the last one everything further away. If bidirectional, one half of all buckets is for keys up
+    to the query and the other half for later ones; otherwise later keys count as distance 0.
 
     Chapter: Relative positions.
 
     Args:
         offsets: integers, position of the key minus position of the query, of any shape.
         num_buckets: number of buckets: even, and divisible by 4 if bidirectional.
-        max_distance: distance from which on all share a bucket; more than the number of distances with a bucket of
+        max_distance: distance from which all keys share a bucket; more than the number of distances with a bucket of
             their own.
         bidirectional: whether later keys have buckets.
 
@@ -212,7 +212,7 @@ def t5_buckets(
         Integers in `0..num_buckets - 1`, of the shape of `offsets`.
 
     Raises:
-        ValueError: if `offsets` holds no integers or another argument is not allowed.
+        ValueError: if `offsets` does not hold integers or another argument is not allowed.
     """
     check_integers("offsets", offsets)
     return sort_into_buckets(offsets, find_edges(num_buckets, max_distance, bidirectional), bidirectional)
@@ -220,17 +220,17 @@ def t5_buckets(
 
 def sort_into_buckets(offsets: Tensor, edges: tuple[int, ...], bidirectional: bool) -> Tensor:
     """The bucket of each offset, given the first distance of each bucket but the first."""
-    offsets = offsets.long().clamp(min=-(2**62))  # so that the sign can be turned
+    offsets = offsets.long().clamp(min=-(2**62))  # so that the sign can be flipped
     distances = offsets.abs() if bidirectional else (-offsets).clamp(min=0)
     buckets = torch.bucketize(distances, torch.tensor(edges, device=offsets.device), right=True)
     return buckets + (offsets > 0) * (len(edges) + 1) if bidirectional else buckets
 
 
 def find_edges(num_buckets: int, max_distance: int, bidirectional: bool) -> tuple[int, ...]:
-    """The first distance of each bucket but the first: with whole numbers only, so that no logarithm is rounded."""
+    """The first distance of each bucket but the first: in whole numbers only, so that no logarithm is rounded."""
     parts = 4 if bidirectional else 2
     check_buckets(num_buckets, max_distance, parts)
-    exact = num_buckets // parts  # so many buckets have a distance of their own
+    exact = num_buckets // parts  # this many buckets have a distance of their own
     distances = range(exact, max_distance + 1)
     logarithmic = [
         # the first n with n / exact >= (max_distance / exact) ** (b / exact)
@@ -241,17 +241,17 @@ def find_edges(num_buckets: int, max_distance: int, bidirectional: bool) -> tupl
 
 
 class T5PositionBias(RelativePositions):
-    """A learned number for each head and each bucket of offsets, see `t5_buckets`. At first all are 0.
+    """A learned number for each head and each bucket of offsets, see `t5_buckets`. All start at 0.
 
-    Two things differ from T5: there, scores are not scaled, and all layers share one table. Bidirectional, the bucket
-    of later keys at distance 0 is never used.
+    It differs from T5 in two ways: there, scores are not scaled, and all layers share one table. If bidirectional, the
+    bucket of later keys at distance 0 is never used.
 
     Chapter: Relative positions.
 
     Args:
         num_heads: number of heads of the layer.
         num_buckets: number of buckets.
-        max_distance: distance from which on all share a bucket.
+        max_distance: distance from which all keys share a bucket.
         bidirectional: whether later keys have buckets; `False` under a causal mask.
     """
 

@@ -41,14 +41,14 @@ def make_positions(
         num_hiddens: size of a token.
         num_heads: number of heads of the layer.
         max_len: number of positions, for those schemes that have a table of them.
-        bidirectional: whether queries also see later keys; only `"t5"` makes a difference.
+        bidirectional: whether queries also see later keys; it matters only for `"t5"`.
 
     Returns:
-        What to apply to the tokens, and what to give to `MultiHeadAttention` as `positions`. The one that a scheme does
+        What to apply to the tokens, and what to give to `MultiHeadAttention` as `positions`. Whichever a scheme does
         not need is `torch.nn.Identity` or `None`.
 
     Raises:
-        ValueError: if there is no such scheme; the message lists them. Or if the sizes do not go together.
+        ValueError: if there is no such scheme (the message lists them all), or the sizes do not go together.
     """
     check_size("max_len", max_len)
     check_flag("bidirectional", bidirectional)

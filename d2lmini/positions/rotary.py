@@ -1,4 +1,4 @@
-"""Rotary positions: pairs of features are turned, by an angle that grows with the position."""
+"""Rotary positions: pairs of features are turned by an angle that grows with the position."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
         (x, y)  →  (x cos iωⱼ - y sin iωⱼ,  x sin iωⱼ + y cos iωⱼ),   ωⱼ = base^(-2j / size)
 
     for pair j of the token at position i (https://arxiv.org/abs/2104.09864). The dot product of a turned query and a
-    turned key depends on their positions through the difference alone.
+    turned key depends on their positions only through the difference.
 
     Chapter: Relative positions.
 
     Args:
-        X: `(..., steps, size)`, `size` even. Half precision is turned in float32.
+        X: `(..., steps, size)`, with `size` even. Half precision is turned in float32.
         offset: position of the first step, an integer of at least 0.
-        base: the larger, the slower the last pairs turn; at least 1.
+        base: the larger it is, the more slowly the last pairs turn; at least 1.
         pairing: which features form pair j: `"adjacent"` ones, 2j and 2j + 1, as in the paper, or those of two
-            `"halves"`, j and j + size / 2, as in GPT-NeoX. Up to a permutation both are the same.
+            `"halves"`, j and j + size / 2, as in GPT-NeoX. They are the same up to a permutation.
 
     Returns:
         A tensor of the shape and dtype of `X`.
 
     Raises:
-        ValueError: if `X` has fewer than two dimensions, an odd size or no floating-point dtype, or another argument is
-            not allowed.
+        ValueError: if `X` has fewer than two dimensions, an odd size or a dtype that is not floating-point, or another
+            argument is not allowed.
     """
     check_rotation(base, pairing)
     check_offset(offset)
@@ -43,7 +43,7 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
 
 
 def turn(X: Tensor, angles: Tensor, pairing: str) -> Tensor:
-    """Turn the pairs of `X`, `(..., steps, size)`, by `angles`, `(steps, size / 2)`, in float32 at least."""
+    """Turn the pairs of `X`, `(..., steps, size)`, by `angles`, `(steps, size / 2)`, in at least float32."""
     wide = at_least_float32(X)
     cos, sin = (table.to(X.device, wide.dtype) for table in (angles.cos(), angles.sin()))  # (steps, size / 2)
     x, y = (wide[..., 0::2], wide[..., 1::2]) if pairing == "adjacent" else wide.chunk(2, dim=-1)
@@ -58,7 +58,7 @@ class RotaryEmbedding(RelativePositions):
     Chapter: Relative positions.
 
     Args:
-        base: the larger, the slower the last pairs turn; at least 1.
+        base: the larger it is, the more slowly the last pairs turn; at least 1.
         pairing: `"adjacent"` or `"halves"`.
     """
 

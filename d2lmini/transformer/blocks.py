@@ -18,11 +18,11 @@ KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_heads, steps, p) each, as M
 
 
 class PositionWiseFFN(nn.Module):
-    """The same small network for each token by itself (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
+    """The same small network for each token on its own (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
 
         FFN(x) = W₂ max(0, W₁ x + b₁) + b₂
 
-    It is a convolution along the sequence with a kernel of 1, a ReLU, and another such convolution.
+    It is a convolution along the sequence with a kernel of size 1, a ReLU, and another such convolution.
 
     Chapter: The Transformer block.
 
@@ -52,7 +52,7 @@ class PositionWiseFFN(nn.Module):
             `(..., ffn_num_outputs)`.
 
         Raises:
-            ValueError: if `X` is no tensor of that size, or has another dtype than the weights.
+            ValueError: if `X` is not a tensor of that size, or its dtype is not that of the weights.
         """
         check_projected("X", X, self.ffn_num_input, self.dense1)
         return self.dense2(self.relu(self.dense1(X)))
@@ -119,7 +119,7 @@ class _Block(nn.Module):
             num_heads: number of heads; it divides `num_hiddens`.
             dropout: probability of dropping a weight of attention, or an entry of what a layer adds, in training.
             use_bias: whether the projections of attention add a bias.
-            norm_first: pre-norm instead of post-norm: a way without any norm then leads through all blocks (Xiong et
+            norm_first: pre-norm instead of post-norm: a path without any norm then runs through all blocks (Xiong et
                 al., 2020, https://arxiv.org/abs/2002.04745).
             positions: a scheme for self-attention, the second of the pair that `make_positions` returns.
         """
@@ -143,8 +143,8 @@ class TransformerEncoderBlock(_Block):
         post-norm:   X = LN(X + attention(X)),   X = LN(X + FFN(X))
         pre-norm:    X = X + attention(LN(X)),   X = X + FFN(LN(X))
 
-    With the same weights, `use_bias=True` and no dropout it is equal to `torch.nn.TransformerEncoderLayer`, which also
-    drops inside its position-wise network.
+    With the same weights, `use_bias=True` and no dropout, it computes the same as `torch.nn.TransformerEncoderLayer`,
+    which also has dropout inside its position-wise network.
 
     Chapter: The Transformer block.
     """
@@ -163,7 +163,7 @@ class TransformerEncoderBlock(_Block):
             need_weights: also return the weights of attention.
 
         Returns:
-            The output, `(batch, steps, num_hiddens)`; with `need_weights` the pair of it and the weights,
+            The output, `(batch, steps, num_hiddens)`; with `need_weights`, a pair of the output and the weights,
             `(batch, num_heads, steps, steps)`.
 
         Raises:
@@ -194,8 +194,8 @@ class TransformerDecoderBlock(_Block):
         post-norm:   X = LN(X + attention(X)),   X = LN(X + cross-attention(X, memory)),   X = LN(X + FFN(X))
         pre-norm:    X = X + attention(LN(X)),   X = X + cross-attention(LN(X), memory),   X = X + FFN(LN(X))
 
-    It is causal in training and in evaluation. With the same weights, `use_bias=True` and no dropout it is equal to
-    `torch.nn.TransformerDecoderLayer` with a causal mask.
+    It is causal in training and in evaluation. With the same weights, `use_bias=True` and no dropout, it computes the
+    same as `torch.nn.TransformerDecoderLayer` with a causal mask.
 
     Chapter: The Transformer block.
     """
@@ -211,20 +211,21 @@ class TransformerDecoderBlock(_Block):
         past: KeysAndValues | None = None,
         need_weights: bool = False,
     ) -> tuple[Tensor, KeysAndValues, tuple[Tensor, Tensor] | None]:
-        """One block for the newest tokens.
+        """Run the block on the newest tokens.
 
         Args:
             X: `(batch, steps, num_hiddens)`, the newest tokens.
             memory: keys and values of cross-attention: `cross_attention.keys_and_values(E, E)` for the output `E` of
-                the encoder, `(batch, memory_steps, num_hiddens)`, with 0 as padding.
+                the encoder, `(batch, memory_steps, num_hiddens)`, with its padding set to 0.
             memory_valid_lens: `(batch,)`, how many tokens of the memory count.
-            past: keys and values of self-attention of the tokens before `X`; `None` if there are none.
+            past: keys and values of self-attention for the tokens before `X`; `None` if there are none.
             need_weights: also return the weights of both attentions.
 
         Returns:
-            Three things: the output, `(batch, steps, num_hiddens)`; the keys and values of self-attention of all tokens
-            so far; and with `need_weights` the weights of self-attention, `(batch, num_heads, steps, all steps)`, and
-            of cross-attention, `(batch, num_heads, steps, memory_steps)`, else `None`.
+            Three things: the output, `(batch, steps, num_hiddens)`; the keys and values of self-attention for all
+            tokens so far; and with `need_weights` the weights of self-attention,
+            `(batch, num_heads, steps, all steps)`, and of cross-attention, `(batch, num_heads, steps, memory_steps)`,
+            otherwise `None`.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
@@ -268,5 +269,5 @@ class TransformerDecoderBlock(_Block):
 
 
 def separate(result: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor | None]:
-    """What an attention returned, as its output and its weights, if there are any."""
+    """Split what attention returned into its output and its weights, if there are any."""
     return result if isinstance(result, tuple) else (result, None)

@@ -24,12 +24,12 @@ from d2lmini.transformer.blocks import KeysAndValues, TransformerDecoderBlock, T
 class DecoderState(NamedTuple):
     """What a decoder keeps between two steps: keys and values, so that nothing is computed twice.
 
-    A step returns a new state and leaves the old one as it is.
+    A step returns a new state and leaves the old one unchanged.
 
     Attributes:
-        memory: for each block the keys and values of cross-attention, made from the encoder's output once.
+        memory: for each block, the keys and values of cross-attention, made once from the encoder's output.
         memory_valid_lens: `(batch,)`, how many tokens of the encoder's output count; `None` for all.
-        past: for each block the keys and values of self-attention of all tokens so far.
+        past: for each block, the keys and values of self-attention for all tokens so far.
     """
 
     memory: tuple[KeysAndValues, ...]
@@ -46,8 +46,8 @@ class _Stack(nn.Module):
     """What encoder and decoder share: tokens become vectors with positions, and go through blocks.
 
     Embeddings are not multiplied by the root of `num_hiddens`: `torch.nn.Embedding` draws them from a standard normal
-    distribution, so that they are as large as the positions. Tokens are looked at, so `torch.compile(fullgraph=True)`
-    cannot trace a stack; it can trace a block.
+    distribution, so that they are as large as the positions. Tokens are checked by value, so
+    `torch.compile(fullgraph=True)` cannot trace a stack; it can trace a block.
     """
 
     block: type[TransformerEncoderBlock] | type[TransformerDecoderBlock]
@@ -71,14 +71,14 @@ class _Stack(nn.Module):
 
         Args:
             vocab_size: number of different tokens.
-            num_hiddens: size of a token inside, also of the encoder's output that a decoder looks at.
+            num_hiddens: size of a token inside the stack, and of the encoder's output that a decoder looks at.
             ffn_num_hiddens: size of the hidden layers of the position-wise networks.
             num_heads: number of heads; it divides `num_hiddens`.
             num_blks: number of blocks, at least 1.
             dropout: probability of dropping in training: weights, and entries of embeddings and of what layers add.
             use_bias: whether the projections of attention add a bias.
             norm_first: pre-norm instead of post-norm; then another norm follows the last block.
-            positions: name of a scheme, see `make_positions`. What it learns inside attention, each block learns.
+            positions: name of a scheme, see `make_positions`. What it learns in attention, each block learns itself.
             max_len: number of positions, for schemes that have a table of them.
         """
         super().__init__()
@@ -100,7 +100,7 @@ class _Stack(nn.Module):
             self.dense = nn.Linear(num_hiddens, vocab_size)
 
     def embed(self, tokens: Tensor, offset: int = 0) -> Tensor:
-        """Tokens `(batch, steps)` to vectors `(batch, steps, num_hiddens)`, with what the scheme adds to them."""
+        """Turn tokens `(batch, steps)` into vectors `(batch, steps, num_hiddens)`, plus what the scheme adds."""
         check_tokens(tokens, self.embedding.num_embeddings)
         X = self.embedding(tokens)  # (batch, steps, num_hiddens)
         X = X if isinstance(self.on_tokens, nn.Identity) else self.on_tokens(X, offset=offset)
@@ -136,8 +136,8 @@ class TransformerEncoder(_Stack):
             need_weights: also return the weights of each block.
 
         Returns:
-            `(batch, steps, num_hiddens)`; with `need_weights` the pair of it and a list with the weights of each block,
-            `(batch, num_heads, steps, steps)`. What comes out at padding means nothing.
+            `(batch, steps, num_hiddens)`; with `need_weights`, a pair of it and a list with the weights of each block,
+            `(batch, num_heads, steps, steps)`. The output at padding is meaningless.
 
         Raises:
             ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
@@ -192,7 +192,7 @@ class TransformerDecoder(_Stack):
 
         Args:
             tokens: integers `(batch, steps)`: those that `state` has not seen.
-            state: from `start` or from the step before. It is left as it is.
+            state: from `start` or from the step before. It is left unchanged.
             need_weights: also return the weights of each block.
 
         Returns:
@@ -201,7 +201,7 @@ class TransformerDecoder(_Stack):
             cross-attention, `(batch, num_heads, steps, memory_steps)`, of each block; `None` without `need_weights`.
 
         Raises:
-            ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state is that of
+            ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state belongs to
                 another batch or another decoder.
         """
         check_state(state, tokens, len(self.blks))
@@ -232,7 +232,7 @@ class TransformerDecoder(_Stack):
             need_weights: also return the weights of each block, see `step`.
 
         Returns:
-            The logits of the token that follows each token, `(batch, steps, vocab_size)`; with `need_weights` the pair
+            The logits of the token that follows each token, `(batch, steps, vocab_size)`; with `need_weights`, a pair
             of them and the weights.
 
         Raises:
@@ -243,7 +243,7 @@ class TransformerDecoder(_Stack):
 
 
 def hide_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
-    """Zeros for the padding: 0 times whatever it holds could be NaN, in the gradients of the projections."""
+    """Zeros for the padding: otherwise 0 times whatever it holds could be NaN, in the gradients of the projections."""
     check_lengths("memory_valid_lens", memory_valid_lens, memory.shape[1])
     check_one_length_each("memory_valid_lens", memory_valid_lens, tuple(memory.shape[:1]))
     counted = valid_lens_mask(memory_valid_lens, memory.shape[1])  # (batch, 1, memory_steps)
@@ -251,7 +251,7 @@ def hide_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
 
 
 def check_state(state: DecoderState, tokens: Tensor, num_blks: int) -> None:
-    """Check that a state is that of these sequences in a decoder with as many blocks."""
+    """Check that a state belongs to these sequences, in a decoder with this many blocks."""
     if not isinstance(state, DecoderState):
         raise ValueError(f"state must be what start or step has returned, got {name_tensor(state)}")
     memory, past = len(state.memory), len(state.past)
