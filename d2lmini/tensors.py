@@ -31,6 +31,11 @@ def autocasts(device: torch.device) -> bool:
     return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
 
 
+def may_autocast(X: Tensor) -> bool:
+    """Whether autocast is on, and would give `X` the dtype that it wants."""
+    return autocasts(X.device) and X.is_floating_point() and X.dtype != torch.float64
+
+
 def check_integers(name: str, numbers: Tensor) -> None:
     """Check that these are integers that can be compared, in a tensor of any shape."""
     if not isinstance(numbers, Tensor) or numbers.dtype not in _INTEGERS:
@@ -88,12 +93,12 @@ def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
     """Check that a linear layer accepts `X`, `(..., size)`; autocast may mix float16, bfloat16 and float32."""
     if not isinstance(X, Tensor):
         raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
-    if X.shape[-1] != size:
+    if X.shape[-1] != (size := getattr(layer, "in_features", size)):
         raise ValueError(f"{name} must have size {size} in their last dimension, got {name_shape(X)}")
     dtype = getattr(getattr(layer, "weight", None), "dtype", None)
     if dtype in (X.dtype, None) or not dtype.is_floating_point:  # a quantised layer has whole numbers, or a method
         return
-    if X.dtype == torch.float64 or not autocasts(X.device):
+    if not may_autocast(X):
         raise ValueError(f"{name} must have the dtype of the weights, {dtype}, got {X.dtype}")
 
 
@@ -130,8 +135,9 @@ def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int)
     if tuple(K.shape) != fitting or not isinstance(V, Tensor) or V.shape != K.shape:
         found = f"{name_shape(K)} and {name_shape(V)}"
         raise ValueError(f"K and V must have shape (batch, num_heads, keys, p) = {fitting}, got {found}")
-    if V.dtype != K.dtype or not K.is_floating_point():
-        raise ValueError(f"K and V must share one floating-point dtype, got {K.dtype} and {V.dtype}")
+    if len({queries.dtype, K.dtype, V.dtype}) > 1 and not all(may_autocast(part) for part in (queries, K, V)):
+        found = f"{queries.dtype}, {K.dtype} and {V.dtype}"
+        raise ValueError(f"queries, K and V must share one floating-point dtype, got {found}")
 
 
 def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:
@@ -154,7 +160,7 @@ def check_one_length_each(name: str, valid_lens: Tensor, *shapes: tuple[int, ...
 def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
     """Check that this is a mask that broadcasts to `shape`, `(..., queries, keys)`."""
     check_boolean("mask", mask)
-    if len(shape) == 4 and mask.dim() == 3 and mask.shape[0] != 1:
+    if len(shape) == 4 and mask.dim() == 3 and mask.shape[0] != 1 and mask.shape[0] in shape[:2]:
         cure = "for one mask per example write mask[:, None], for one mask per head mask[None]"
         raise ValueError(f"mask of shape {name_shape(mask)} is ambiguous: {cure}")
     check_broadcast("mask", mask, shape)
@@ -266,15 +272,18 @@ def check_tokens(tokens: Tensor, vocab_size: int) -> None:
 
 
 def check_pair(name: str, pair: tuple[Tensor, Tensor]) -> None:
-    """Check that these are two tensors, keys and values."""
+    """Check that these are keys and values that a layer has projected, `(batch, num_heads, keys, p)` each."""
     if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, Tensor) for part in pair):
         raise ValueError(f"{name} must be a pair of tensors, keys and values, got {name_tensor(pair)}")
+    if any(part.dim() != 4 for part in pair):
+        found = f"{name_shape(pair[0])} and {name_shape(pair[1])}"
+        raise ValueError(f"{name} must be what keys_and_values returns, (batch, num_heads, keys, p) each, got {found}")
 
 
-def check_past(past: tuple[Tensor, Tensor], X: Tensor, num_heads: int, size: int) -> None:
-    """Check that the newest tokens `X` can follow these past keys and values, `(batch, num_heads, keys, size)` each."""
+def check_past(past: tuple[Tensor, Tensor], X: Tensor, num_hiddens: int, num_heads: int) -> None:
+    """Check that the newest tokens `X` can follow these past keys and values, `(batch, num_heads, keys, p)` each."""
     check_pair("past", past)
-    fitting = (X.shape[0], num_heads, past[0].shape[-2], size)
+    fitting = (X.shape[0], num_heads, past[0].shape[2], num_hiddens // num_heads)
     for part in past:
-        if tuple(part.shape) != fitting or (part.dtype != X.dtype and not autocasts(X.device)):
+        if tuple(part.shape) != fitting or (part.dtype != X.dtype and not may_autocast(part)):
             raise ValueError(f"past must be {X.dtype} {fitting}, got {name_tensor(part)}")

@@ -127,7 +127,7 @@ class Reshaped(TorchFunctionMode):
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = getattr(function, "__name__", "") in RESHAPING
-        shape = args[0].shape if named and isinstance(args[0], Tensor) else ()
+        shape = args[0].shape if named and isinstance(args[0], Tensor) and args[0].is_floating_point() else ()
         self.count += self.size in shape and self.other not in shape
         return function(*args, **(kwargs or {}))
 

@@ -1,7 +1,7 @@
 """The door: whatever enters attention is checked once, by `d2lmini.tensors`, and becomes one object, `Admitted`.
 
-It holds one mask for all restrictions, a finite bias, and 0 for what nobody may see. Behind the door nothing is checked
-again.
+It holds one mask for all restrictions, a finite bias, and 0 for what nobody may see. Each public layer has this door;
+what a layer does behind its door, with what came in, checks nothing again.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def admit(
         bias, allowed = admit_bias(bias, shape, allowed, queries)
     if allowed is None:
         return Admitted(queries, keys, values)
-    in_any_head = allowed if num_heads is None else allowed.any(dim=1)
-    return Admitted(*hide_unseen(queries, keys, values, in_any_head), allowed, bias)
+    in_any_head = allowed if num_heads is None else allowed.any(dim=1)  # (batch, queries, keys)
+    each_head = allowed if keys.dim() == 4 else in_any_head  # kept keys and values have heads
+    return Admitted(hide_blind(queries, in_any_head), *hide_unseen(keys, values, each_head), allowed, bias)
 
 
 def combine_masks(
@@ -75,9 +76,7 @@ def combine_masks(
     return allowed
 
 
-def admit_bias(
-    bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor
-) -> tuple[Tensor, Tensor | None]:
+def admit_bias(bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor) -> tuple[Tensor, Tensor]:
     """Make the bias finite and extend the mask: minus infinity means *may not attend*, as in PyTorch's float masks."""
     check_bias(bias, shape, queries.device)
     bias = bias.to(torch.promote_types(queries.dtype, torch.float32))
@@ -95,13 +94,12 @@ def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
     return numbers.expand(*numbers.shape[:-1], shape[-1])
 
 
-def hide_unseen(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Zeros for the queries that see nothing, and for the keys and values that nobody sees.
+def hide_blind(queries: Tensor, allowed: Tensor) -> Tensor:
+    """Zeros for the queries that see nothing: 0 times whatever the padding holds could be NaN, also in a gradient."""
+    return queries.masked_fill(~allowed.any(dim=-1)[..., None], 0.0)
 
-    Otherwise 0 times whatever the padding holds could be NaN, in the output or in a gradient.
-    """
-    queries = queries.masked_fill(~allowed.any(dim=-1)[..., None], 0.0)
-    if keys.dim() == 4:  # kept keys: their padding was hidden before they were projected
-        return queries, keys, values
-    unseen = ~allowed.any(dim=-2)[..., None]  # (batch, keys, 1)
-    return queries, keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
+
+def hide_unseen(keys: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+    """Zeros for the keys and values that nobody sees, for the same reason."""
+    unseen = ~allowed.any(dim=-2)[..., None]  # (..., keys, 1)
+    return keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)

@@ -111,7 +111,7 @@ class MultiHeadAttention(nn.Module):
             hint = "make_positions returns a pair, and the second of it belongs here"
             raise ValueError(f"positions must be a RelativePositions or None, got {positions!r}; {hint}")
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
-        self.num_heads, self.head_size = num_heads, num_hiddens // num_heads
+        self.num_hiddens, self.num_heads = num_hiddens, num_heads
         self.attention = DotProductAttention(dropout)
         self.positions = positions
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
@@ -149,17 +149,18 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        queries, keys, values, allowed, bias = self._admit(queries, keys, values, valid_lens, mask)
+        queries, keys, values, allowed, _ = self._admit(queries, keys, values, valid_lens, mask)
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
         kept = keys.dim() == 4  # already projected
         K = keys if kept else self.split(self.W_k(keys))  # (batch, num_heads, keys, p)
         V = values if kept else self.split(self.W_v(values))  # (batch, num_heads, keys, p)
+        admitted = Admitted(Q, K, V, allowed)
         if self.positions is not None:
-            Q, K, allowed, bias = place(self.positions, Q, K, allowed)
-        heads, weights = self.attention.pool(Admitted(Q, K, V, allowed, bias), need_weights=need_weights)
+            admitted = place(self.positions, admitted)
+        heads, weights = self.attention.pool(admitted, need_weights=need_weights)
         output = self.W_o(self.join(heads))  # W_o [h_1; ...; h_H], (batch, queries, num_hiddens)
-        if allowed is not None:  # a bias of W_o would reach queries that see nothing
-            output = output.masked_fill(sees_nothing(allowed).all(dim=1), 0.0)
+        if admitted.allowed is not None:  # a bias of W_o would reach queries that see nothing
+            output = output.masked_fill(sees_nothing(admitted.allowed).all(dim=1), 0.0)
         return output if weights is None else (output, weights)
 
     def keys_and_values(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -184,7 +185,7 @@ class MultiHeadAttention(nn.Module):
 
     def split(self, X: Tensor) -> Tensor:
         """Cut each token into heads: `(batch, steps, num_hiddens)` to `(batch, num_heads, steps, p)`."""
-        return X.reshape(*X.shape[:2], self.num_heads, self.head_size).transpose(1, 2)
+        return X.reshape(*X.shape[:2], self.num_heads, X.shape[2] // self.num_heads).transpose(1, 2)
 
     def join(self, heads: Tensor) -> Tensor:
         """Put the heads of a token next to each other: `(batch, num_heads, steps, p)` to `(batch, steps, ...)`."""
@@ -195,7 +196,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Admitted:
         kept = isinstance(keys, Tensor) and keys.dim() == 4
         if kept:
-            check_kept(queries, keys, values, self.num_heads, self.head_size)
+            check_kept(queries, keys, values, self.num_heads, self.num_hiddens // self.num_heads)
         else:
             check_inputs(queries, keys, values)
         check_projected("queries", queries, self.query_size, self.W_q)

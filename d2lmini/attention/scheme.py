@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from d2lmini.attention.door import admit_bias
+from d2lmini.attention.door import Admitted, admit_bias, hide_blind, hide_unseen
 from d2lmini.tensors import check_placed
 
 
@@ -35,13 +35,13 @@ class RelativePositions(nn.Module):
         raise NotImplementedError
 
 
-def place(
-    positions: RelativePositions, Q: Tensor, K: Tensor, allowed: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-    """Queries and keys `(batch, num_heads, ..., size)` with their positions, the mask, and the bias of the scores."""
+def place(positions: RelativePositions, admitted: Admitted) -> Admitted:
+    """Queries and keys with their positions, and what the scheme adds to the scores or forbids by minus infinity."""
+    Q, K, V, allowed, _ = admitted  # (batch, num_heads, steps, p) each
     returned = positions(Q, K)
     check_placed(returned, Q, K)
     Q, K, bias = returned
-    if bias is not None:
-        bias, allowed = admit_bias(bias, (*Q.shape[:3], K.shape[2]), allowed, Q)
-    return Q, K, allowed, bias
+    if bias is None:
+        return Admitted(Q, K, V, allowed)
+    bias, allowed = admit_bias(bias, (*Q.shape[:3], K.shape[2]), allowed, Q)
+    return Admitted(hide_blind(Q, allowed), *hide_unseen(K, V, allowed), allowed, bias)

@@ -54,8 +54,9 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
 def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> int | None:
     """How many layers a stack needs until its last output depends on its first input.
 
-    These two positions are the farthest apart: this is the maximum path length in table 1 of Vaswani et al. (2017). For
-    a recurrent network, take one step in time as the layer.
+    Where all layers treat all positions alike and do not wrap around the ends, no two positions are farther apart: this
+    is the maximum path length in table 1 of Vaswani et al. (2017). For a recurrent network, take one step in time as
+    the layer.
 
     Chapter: CNN, RNN, self-attention.
 

@@ -234,7 +234,7 @@ class TransformerDecoderBlock(_Block):
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         check_pair("memory", memory)
         if past is not None:
-            check_past(past, X, self.attention.num_heads, self.attention.head_size)
+            check_past(past, X, self.num_hiddens, self.attention.num_heads)
         if self.norm_first:
             found, present, to_past = self.look_back(self.norm1(X), past, need_weights)
             X = X + self.dropout(found)

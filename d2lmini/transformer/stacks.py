@@ -43,12 +43,7 @@ class DecoderState(NamedTuple):
 
 
 class _Stack(nn.Module):
-    """What encoder and decoder share: tokens become vectors with positions, and go through blocks.
-
-    Embeddings are not multiplied by the root of `num_hiddens`: `torch.nn.Embedding` draws them from a standard normal
-    distribution, so that they are as large as the positions. Tokens are checked by value, so
-    `torch.compile(fullgraph=True)` cannot trace a stack; it can trace a block.
-    """
+    """What encoder and decoder share: tokens become vectors with positions, and go through blocks."""
 
     block: type[TransformerEncoderBlock] | type[TransformerDecoderBlock]
     returns_logits: bool
@@ -111,7 +106,8 @@ class TransformerEncoder(_Stack):
     """A stack of encoder blocks on the embeddings of tokens (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
 
     Embeddings are not multiplied by the root of `num_hiddens`: `torch.nn.Embedding` draws them from a standard normal
-    distribution, so that they are as large as the positions.
+    distribution, so that they are as large as the positions. The values of tokens are checked, so
+    `torch.compile(fullgraph=True)` cannot trace a stack; it can trace a block.
 
     Chapter: The Transformer block.
     """
@@ -176,12 +172,12 @@ class TransformerDecoder(_Stack):
         Raises:
             ValueError: if a shape or dtype does not fit.
         """
+        blks = cast(list[TransformerDecoderBlock], self.blks)
         check_sequences(memory=memory)
-        check_projected("memory", memory, self.embedding.embedding_dim, self.dense)
+        check_projected("memory", memory, blks[0].num_hiddens, blks[0].cross_attention.W_k)
         if memory_valid_lens is not None:
             memory = hide_padding(memory, memory_valid_lens)
             memory_valid_lens = memory_valid_lens.clone()
-        blks = cast(list[TransformerDecoderBlock], self.blks)
         kept = tuple(blk.cross_attention.keys_and_values(memory, memory) for blk in blks)
         return DecoderState(memory=kept, memory_valid_lens=memory_valid_lens, past=())
 

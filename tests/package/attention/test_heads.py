@@ -381,6 +381,7 @@ def mha(inputs: Tensor = X, **more: Any) -> Any:
         (lambda: mha(valid_lens=torch.tensor([1, 2, 1, 2])), r"valid_lens must have shape \(2,\) or \(2, 3\)"),
         (lambda: mha(mask=torch.ones(3, 3)), r"mask must be a boolean tensor"),
         (lambda: mha(mask=torch.ones(2, 3, 3).bool()), r"mask of shape \(2, 3, 3\) is ambiguous: .*mask\[:, None\]"),
+        (lambda: mha(mask=torch.ones(7, 3, 3).bool()), r"mask must broadcast to \(2, 2, 3, 3\), got \(7, 3, 3\)"),
         (lambda: mha(mask=torch.ones(2, 3, 3, 3).bool()), r"mask must broadcast to \(2, 2, 3, 3\), got \(2, 3, 3, 3\)"),
         (lambda: mha(mask=torch.ones(1, 1, 1, 3, 3).bool()), r"mask must broadcast to \(2, 2, 3, 3\)"),
         (lambda: d2l.SelfAttention(0), r"d_model must be an integer of at least 1, got 0"),

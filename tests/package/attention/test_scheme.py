@@ -146,3 +146,33 @@ def test_every_row_that_the_kernel_gets_has_a_key(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", spy)
     Q = torch.randn(1, 3, 4)
     d2l.DotProductAttention(0.0)(Q, Q, Q, torch.tensor([[3, 0, 1]]), bias=torch.randn(3, 3))
+
+
+class Forbids(d2l.RelativePositions):
+    """Nobody may attend to token 2."""
+
+    def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        bias = torch.zeros(queries.shape[-2], keys.shape[-2], dtype=keys.dtype)
+        bias[:, 2] = -math.inf
+        return queries, keys, bias
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_what_a_scheme_forbids_may_hold_anything(need_weights: bool) -> None:
+    torch.manual_seed(0)
+    mha = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0, True, positions=Forbids())
+    X = torch.randn(2, 4, 8)
+    spoiled = X.clone()
+    spoiled[:, 2] = math.nan
+    found, expected = (mha(X, keys, keys, need_weights=need_weights) for keys in (spoiled, X))
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_layer_may_be_exchanged_or_cut_into_other_heads() -> None:
+    mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0), torch.randn(2, 3, 8)
+    mha.num_heads = 4
+    assert mha(X, X, X, need_weights=True)[1].shape == (2, 4, 3, 3)
+    mha.W_k = torch.nn.Linear(5, 8)
+    assert mha(X, X[..., :5], X).shape == (2, 3, 8)
+    with pytest.raises(ValueError, match="keys must have size 5"):
+        mha(X, X, X)

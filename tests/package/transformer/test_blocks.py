@@ -293,8 +293,8 @@ def test_kept_keys_and_values_must_fit(shapes: Any, message: str) -> None:
 
 def test_kept_keys_and_values_share_a_dtype() -> None:
     mha, kept = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.zeros(1, 2, 3, 2)
-    for K, V in ((kept, kept.double()), (kept.long(), kept.long())):
-        with pytest.raises(ValueError, match=r"K and V must share one floating-point dtype, got torch\.\w+ and torch"):
+    for K, V in ((kept, kept.double()), (kept.long(), kept.long()), (kept.half(), kept.half())):
+        with pytest.raises(ValueError, match=r"K and V must share one floating-point dtype, got torch"):
             mha(torch.zeros(1, 3, 4), K, V)
 
 
@@ -312,3 +312,47 @@ def test_hooks_on_the_attentions_of_a_block_are_called() -> None:
         attention.register_forward_hook(lambda module, inputs, output: called.append(module))
     blk(torch.randn(1, 2, 8), blk.cross_attention.keys_and_values(E, E))
     assert called == [blk.attention, blk.cross_attention]
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("filling", [math.nan, math.inf])
+def test_the_padding_of_kept_keys_may_hold_anything(filling: float, need_weights: bool) -> None:
+    """As in a cache of a fixed size that is not full."""
+    torch.manual_seed(0)
+    mha, X, lens = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0, True), torch.randn(2, 3, 8), torch.tensor([3, 2])
+    K, V = (part.detach() for part in mha.keys_and_values(X, X))
+    caches = [torch.full((2, 2, 5, 4), filling) for _ in range(2)]
+    for cache, part in zip(caches, (K, V), strict=True):
+        cache[:, :, :3] = part
+        cache[1, :, 2] = filling  # not seen either
+        cache.requires_grad_()
+    expected = mha(X, K, V, lens, need_weights=need_weights)
+    found = mha(X, *caches, lens, need_weights=need_weights)
+    output = found[0] if need_weights else found
+    torch.testing.assert_close(output, expected[0] if need_weights else expected)
+    grads = torch.autograd.grad(output.square().sum(), [*caches, mha.W_q.weight])
+    assert all(grad.isfinite().all() for grad in grads)
+
+
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_what_was_not_projected_is_no_memory_and_no_past(num_heads: int) -> None:
+    blk, X = d2l.TransformerDecoderBlock(8, 16, num_heads, 0.0), torch.randn(2, 3, 8)
+    kept = blk.cross_attention.keys_and_values(X, X)
+    with pytest.raises(ValueError, match=r"memory must be what keys_and_values returns, .* got \(2, 3, 8\)"):
+        blk(X, (X, X))
+    for past in ((X, X), (torch.ones(3), torch.ones(3))):
+        with pytest.raises(ValueError, match="past must be what keys_and_values returns"):
+            blk(X, kept, past=past)
+    for dtype in (torch.int64, torch.float64):
+        past = tuple(torch.ones(2, num_heads, 1, 8 // num_heads, dtype=dtype) for _ in range(2))
+        with torch.autocast("cpu", torch.bfloat16), pytest.raises(ValueError, match=f"past must be .* got {dtype}"):
+            blk(X, kept, past=past)
+
+
+def test_a_memory_meets_the_projections_of_cross_attention() -> None:
+    model = stack()[1].bfloat16()
+    model.dense.float()  # a head in float32, as for sampling
+    memory = torch.randn(1, 3, 8).bfloat16()
+    assert model.start(memory).memory[0][0].dtype == torch.bfloat16
+    with pytest.raises(ValueError, match=r"memory must have the dtype of the weights, torch\.bfloat16"):
+        model.start(memory.float())
