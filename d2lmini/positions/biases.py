@@ -7,6 +7,7 @@ from bisect import bisect_left
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from d2lmini.arguments import check_size
 from d2lmini.attention.numerics import at_least_float32, without_autocast
@@ -46,11 +47,15 @@ def list_offsets(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def spread(by_offset: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    """Turn numbers by offset, `(..., queries + keys - 1)`, into numbers by pair, `(..., queries, keys)`."""
-    by_offset = by_offset.contiguous()
-    shape = (*by_offset.shape[:-1], queries.shape[-2], keys.shape[-2])
-    windows = by_offset.as_strided(shape, (*by_offset.stride(), 1))  # row i begins at number i
-    return windows.flip(-2)  # the last query is the furthest from the first key
+    """Numbers by offset, `(..., queries + keys - 1)`, as numbers by pair, `(..., queries, keys)`.
+
+    One row per query, all alike and `queries + keys + 1` wide, is read as rows that are one narrower: each of them then
+    begins one number earlier than the row above it.
+    """
+    num_queries, num_keys = queries.shape[-2], keys.shape[-2]
+    row = F.pad(by_offset, (1, 1)).unsqueeze(-2)  # (..., 1, queries + keys + 1)
+    rows = row.expand(*row.shape[:-2], num_queries, -1).flatten(-2)[..., num_queries:]
+    return rows.unflatten(-1, (num_queries, num_queries + num_keys))[..., :num_keys]
 
 
 def alibi_slopes(num_heads: int) -> Tensor:

@@ -210,3 +210,16 @@ def test_schemes_can_be_compiled_whole(name: str) -> None:
     X = drawn(1, 4, 12)
     whole = torch.compile(mha, fullgraph=True, backend="eager")
     torch.testing.assert_close(whole(X, X, X, mask=d2l.causal_mask(4)), mha(X, X, X, mask=d2l.causal_mask(4)))
+
+
+@pytest.mark.parametrize("name", ["relative", "relative-keys"])
+def test_one_compiled_graph_serves_all_lengths_also_in_training(name: str) -> None:
+    torch.manual_seed(0)
+    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=d2l.make_positions(name, 12, 3)[1])
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(mha, backend="aot_eager", fullgraph=True, dynamic=True)
+    for steps in (5, 7, 9):
+        X = torch.randn(2, steps, 12)
+        torch.testing.assert_close(compiled(X, X, X), mha(X, X, X))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
