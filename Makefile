@@ -23,7 +23,8 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 KNOWN := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
 CHAPTERS := $(KNOWN)
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
-TESTED := $(NOTEBOOKS:notebooks/%.ipynb=.build/tested/%)
+# The largest first, so that no long one begins when the others are done.
+TESTED := $(patsubst notebooks/%.ipynb,.build/tested/%,$(shell ls -S notebooks/*.ipynb 2>/dev/null))
 PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/null))
 TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_ext/*.py book/_static/* book/_templates/*))
 TOOLS := $(wildcard tools/*.py)
