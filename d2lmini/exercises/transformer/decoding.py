@@ -197,6 +197,7 @@ class _CountingDecoder(nn.Module):
         self.decoder, self.calls = decoder, 0
 
     def step(self, tokens: Tensor, state: DecoderState, **kwargs: Any) -> Any:
+        """Count the call, and decode the tokens."""
         self.calls += 1
         return self.decoder.step(tokens, state, **kwargs)
 
