@@ -44,7 +44,7 @@ from d2lmini.positions.biases import ALiBi as ALiBi
 from d2lmini.positions.biases import RelativePositionBias as RelativePositionBias
 from d2lmini.positions.biases import RelativePositionKeys as RelativePositionKeys
 from d2lmini.positions.biases import alibi_slopes as alibi_slopes
-from d2lmini.positions.biases import relative_offsets as relative_offsets
+from d2lmini.positions.offsets import relative_offsets as relative_offsets
 from d2lmini.positions.biases import t5_buckets as t5_buckets
 from d2lmini.positions.rotary import RotaryEmbedding as RotaryEmbedding
 from d2lmini.positions.rotary import apply_rotary as apply_rotary
@@ -52,12 +52,13 @@ from d2lmini.attention.scheme import RelativePositions as RelativePositions
 from d2lmini.positions.by_name import make_positions as make_positions
 
 # The Transformer block.
-from d2lmini.transformer.blocks import AddNorm as AddNorm
-from d2lmini.transformer.blocks import PositionWiseFFN as PositionWiseFFN
+from d2lmini.transformer.layers import AddNorm as AddNorm
+from d2lmini.transformer.layers import PositionWiseFFN as PositionWiseFFN
 from d2lmini.transformer.blocks import TransformerEncoderBlock as TransformerEncoderBlock
 from d2lmini.transformer.blocks import TransformerDecoderBlock as TransformerDecoderBlock
 from d2lmini.transformer.stacks import TransformerEncoder as TransformerEncoder
 from d2lmini.transformer.stacks import TransformerDecoder as TransformerDecoder
+from d2lmini.transformer.stacks import DecoderOnlyTransformer as DecoderOnlyTransformer
 
 # Reading reviews.
 from d2lmini.figures.heatmaps import draw_words as draw_words

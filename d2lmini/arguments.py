@@ -7,11 +7,12 @@ tensors may be is in `d2lmini.tensors`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 
 def check_size(name: str, size: int) -> None:
     """Check that a size or a number of something is a positive integer."""
-    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
         raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
 
 
@@ -46,6 +47,13 @@ def check_heads(num_hiddens: int, num_heads: int) -> None:
     check_size("num_heads", num_heads)
     if num_hiddens % num_heads:
         raise ValueError(f"num_hiddens must be divisible by num_heads, got {num_hiddens=} and {num_heads=}")
+
+
+def check_groups(num_heads: int, num_kv_heads: int) -> None:
+    """Check that as many heads of queries share each head of keys and values."""
+    check_size("num_kv_heads", num_kv_heads)
+    if num_heads % num_kv_heads:
+        raise ValueError(f"num_heads must be divisible by num_kv_heads, got {num_heads=} and {num_kv_heads=}")
 
 
 def check_offset(offset: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_choice, check_offset, check_size
+from d2lmini.arguments import check_choice, check_flag, check_offset, check_size
 
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -34,6 +34,20 @@ def autocasts(device: torch.device) -> bool:
 def may_autocast(X: Tensor) -> bool:
     """Whether autocast is on, and would give `X` the dtype that it wants."""
     return autocasts(X.device) and X.is_floating_point() and X.dtype != torch.float64
+
+
+def read_range(numbers: Tensor) -> tuple[float, float] | None:
+    """The smallest and the largest number, or `None` where nobody can look: there are none, or they have no values yet.
+
+    That is so on the meta device, under `vmap`, and while a graph is recorded to be run on other numbers later.
+    """
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or numbers.numel() == 0:  # type: ignore[attr-defined]
+        return None
+    lowest, highest = torch.aminmax(numbers.detach())
+    try:
+        return lowest.item(), highest.item()
+    except RuntimeError:
+        return None
 
 
 def check_integers(name: str, numbers: Tensor) -> None:
@@ -142,19 +156,30 @@ def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int)
 
 def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:
     """Check that these are lengths, `(batch,)` or `(batch, queries)`, in `0..num_keys`, by looking at their values."""
-    check_integers(name, valid_lens)
+    if not isinstance(valid_lens, Tensor) or not (valid_lens.is_floating_point() or valid_lens.dtype in _INTEGERS):
+        raise ValueError(f"{name} must be a tensor of whole numbers, got {name_tensor(valid_lens)}")
     if valid_lens.dim() not in (1, 2):
         raise ValueError(f"{name} must have shape (batch,) or (batch, queries), got {name_shape(valid_lens)}")
-    lowest, highest = (int(valid_lens.min()), int(valid_lens.max())) if valid_lens.numel() else (0, 0)
-    if lowest < 0 or highest > num_keys:
+    lowest, highest = read_range(valid_lens) or (0, 0)
+    if not 0 <= lowest <= highest <= num_keys:
         found = f"got values from {lowest} to {highest}"
         raise ValueError(f"{name} must lie in 0..{num_keys} (the number of keys), {found}")
+    if valid_lens.is_floating_point() and (read_range(valid_lens.frac()) or (0, 0))[1] > 0:
+        raise ValueError(f"{name} must hold whole numbers, got {valid_lens[valid_lens.frac() > 0][0].item()}")
 
 
 def check_one_length_each(name: str, valid_lens: Tensor, *shapes: tuple[int, ...]) -> None:
     """Check that there is one length for each example, or for each query."""
     if tuple(valid_lens.shape) not in shapes:
         raise ValueError(f"{name} must have shape {' or '.join(map(str, shapes))}, got {name_shape(valid_lens)}")
+
+
+def check_causal(causal: bool, num_queries: int, num_keys: int) -> None:
+    """Check that the queries can be the last of the keys, if attention is to be causal."""
+    check_flag("causal", causal)
+    if causal and num_queries > num_keys:
+        found = f"got {num_queries} queries and {num_keys} keys"
+        raise ValueError(f"with causal=True the queries are the last of the keys, so there must be as many, {found}")
 
 
 def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
@@ -187,9 +212,13 @@ def check_steps(num_queries: int, num_keys: int) -> None:
         raise ValueError(f"the queries are the last of the keys, so 0 <= num_queries <= num_keys must hold, {found}")
 
 
-def check_room(X: Tensor, offset: int, max_len: int, num_hiddens: int) -> None:
+def check_room(X: Tensor, offset: int | Tensor, max_len: int, num_hiddens: int) -> None:
     """Check that a table of `max_len` positions covers those of `X`, `(batch, steps, num_hiddens)`."""
     check_sequences(X=X)
+    if isinstance(offset, Tensor):
+        check_integers("offset", offset)
+        check_one_length_each("offset", offset, (X.shape[0],))
+        offset = max(0, int((read_range(offset) or (0, 0))[1]))
     check_offset(offset)
     if X.shape[2] != num_hiddens:
         raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {name_shape(X)}")
@@ -257,33 +286,3 @@ def check_placed(returned: object, Q: Tensor, K: Tensor) -> None:
     for name, given, got in (("queries", Q, returned[0]), ("keys", K, returned[1])):
         if not isinstance(got, Tensor) or (got.shape, got.dtype) != (given.shape, given.dtype):
             raise ValueError(f"positions must return {name} of {name_tensor(given)}, got {name_tensor(got)}")
-
-
-# ---- the Transformer -------------------------------------------------------------------------------------------------
-
-
-def check_tokens(tokens: Tensor, vocab_size: int) -> None:
-    """Check that these are tokens of the vocabulary, `(batch, steps)`, by looking at their values."""
-    if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
-        raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {name_tensor(tokens)}")
-    lowest, highest = (int(tokens.min()), int(tokens.max())) if tokens.numel() else (0, 0)
-    if lowest < 0 or highest >= vocab_size:
-        raise ValueError(f"tokens must lie in 0..{vocab_size - 1}, got values from {lowest} to {highest}")
-
-
-def check_pair(name: str, pair: tuple[Tensor, Tensor]) -> None:
-    """Check that these are keys and values that a layer has projected, `(batch, num_heads, keys, p)` each."""
-    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, Tensor) for part in pair):
-        raise ValueError(f"{name} must be a pair of tensors, keys and values, got {name_tensor(pair)}")
-    if any(part.dim() != 4 for part in pair):
-        found = f"{name_shape(pair[0])} and {name_shape(pair[1])}"
-        raise ValueError(f"{name} must be what keys_and_values returns, (batch, num_heads, keys, p) each, got {found}")
-
-
-def check_past(past: tuple[Tensor, Tensor], X: Tensor, num_hiddens: int, num_heads: int) -> None:
-    """Check that the newest tokens `X` can follow these past keys and values, `(batch, num_heads, keys, p)` each."""
-    check_pair("past", past)
-    fitting = (X.shape[0], num_heads, past[0].shape[2], num_hiddens // num_heads)
-    for part in past:
-        if tuple(part.shape) != fitting or (part.dtype != X.dtype and not may_autocast(part)):
-            raise ValueError(f"past must be {X.dtype} {fitting}, got {name_tensor(part)}")

@@ -6,13 +6,14 @@ what a layer does behind its door, with what came in, checks nothing again.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from d2lmini.attention.masks import valid_lens_mask
-from d2lmini.tensors import check_bias, check_mask, check_one_length_each
+from d2lmini.attention.masks import causal_mask, valid_lens_mask
+from d2lmini.tensors import check_bias, check_causal, check_mask, check_one_length_each, read_range
 
 
 class Admitted(NamedTuple):
@@ -23,7 +24,10 @@ class Admitted(NamedTuple):
         keys: `(..., keys, key_size)`, 0 where nobody sees a key.
         values: `(..., keys, value_size)`, 0 where nobody sees a value.
         allowed: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`; `None` if everything is allowed.
-        bias: finite numbers to add to the scores, of the same shape, in at least float32; `None` if there are none.
+        bias: numbers to add to the scores, of the same shape, in at least float32; `None` if there are none. They are
+            not minus infinity.
+        causal: whether query i sees the keys 0..i, and nothing else is forbidden: then `allowed` and `bias` are `None`,
+            and there are as many queries as keys. A kernel that knows this needs no mask.
     """
 
     queries: Tensor
@@ -31,6 +35,7 @@ class Admitted(NamedTuple):
     values: Tensor
     allowed: Tensor | None = None
     bias: Tensor | None = None
+    causal: bool = False
 
 
 def admit(
@@ -41,18 +46,27 @@ def admit(
     mask: Tensor | None,
     bias: Tensor | None = None,
     *,
+    causal: bool = False,
     num_heads: int | None = None,
 ) -> Admitted:
     """Let in what has been checked: one mask for all restrictions, and zeros for what nobody may see."""
     heads = () if num_heads is None else (num_heads,)
-    shape = (queries.shape[0], *heads, queries.shape[1], keys.shape[-2])
+    num_queries, num_keys = queries.shape[1], keys.shape[-2]
+    shape = (queries.shape[0], *heads, num_queries, num_keys)
     allowed = combine_masks(shape, valid_lens, mask, queries.device)
+    if causal is not False:
+        check_causal(causal, num_queries, num_keys)
+        if allowed is None and bias is None and num_queries == num_keys:
+            return Admitted(queries, keys, values, causal=True)
+        if num_queries > 1:  # a single query is the last, and sees all keys
+            earlier = spell_out(causal_mask(num_queries, num_keys, device=queries.device), shape)
+            allowed = earlier if allowed is None else allowed & earlier
     if bias is not None:
         bias, allowed = admit_bias(bias, shape, allowed, queries)
     if allowed is None:
-        return Admitted(queries, keys, values)
+        return Admitted(queries, keys, values, bias=bias)
     in_any_head = allowed if num_heads is None else allowed.any(dim=1)  # (batch, queries, keys)
-    each_head = allowed if keys.dim() == 4 else in_any_head  # kept keys and values have heads
+    each_head = in_any_head[:, None] if keys.dim() == 4 else in_any_head  # kept keys and values have heads
     return Admitted(hide_blind(queries, in_any_head), *hide_unseen(keys, values, each_head), allowed, bias)
 
 
@@ -76,11 +90,25 @@ def combine_masks(
     return allowed
 
 
-def admit_bias(bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor) -> tuple[Tensor, Tensor]:
-    """Make the bias finite and extend the mask: minus infinity means *may not attend*, as in PyTorch's float masks."""
+def spell_out_causal(admitted: Admitted) -> Admitted:
+    """The same with a mask, for whoever needs to see the pairs."""
+    if not admitted.causal:
+        return admitted
+    keys = admitted.keys  # (..., keys, key_size), as many as queries
+    allowed = causal_mask(keys.shape[-2], device=keys.device)[(None,) * (keys.dim() - 2)]  # (..., queries, keys)
+    return admitted._replace(allowed=allowed, causal=False)
+
+
+def admit_bias(
+    bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor
+) -> tuple[Tensor, Tensor | None]:
+    """Move minus infinity from the bias to the mask: it means *may not attend*, as in PyTorch's float masks."""
     check_bias(bias, shape, queries.device)
     bias = bias.to(torch.promote_types(queries.dtype, torch.float32))
     bias = spell_out(bias, shape)
+    extremes = read_range(bias)
+    if extremes is not None and extremes[0] > -math.inf:  # one look at all numbers costs less than copies of them
+        return bias, allowed
     allowed = ~bias.isneginf() if allowed is None else allowed & ~bias.isneginf()
     return bias.masked_fill(~allowed, 0.0), allowed
 
@@ -91,7 +119,7 @@ def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
     A query without a single key sees nothing, whatever a mask of size 1 says.
     """
     numbers = numbers[(None,) * (len(shape) - numbers.dim())]
-    return numbers.expand(*numbers.shape[:-1], shape[-1])
+    return numbers if numbers.shape[-1] == shape[-1] else numbers.expand(*numbers.shape[:-1], shape[-1])
 
 
 def hide_blind(queries: Tensor, allowed: Tensor) -> Tensor:

@@ -5,9 +5,10 @@ Heads are a dimension, `(batch, num_heads, steps, p)`, where p = num_hiddens / n
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_heads, check_size
+from d2lmini.arguments import check_groups, check_heads, check_size
 from d2lmini.attention.door import Admitted, admit
 from d2lmini.attention.masks import sees_nothing
 from d2lmini.attention.pooling import DotProductAttention
@@ -33,19 +34,23 @@ class SelfAttention(nn.Module):
 
     Args:
         d_model: size of a token, and of its query, key and value; at least 1.
+        device: where to put the weights.
+        dtype: of the weights.
     """
 
-    def __init__(self, d_model: int) -> None:
+    def __init__(
+        self, d_model: int, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         check_size("d_model", d_model)
         self.d_model = d_model
-        self.W_q = nn.Linear(d_model, d_model)
-        self.W_k = nn.Linear(d_model, d_model)
-        self.W_v = nn.Linear(d_model, d_model)
+        self.W_q = nn.Linear(d_model, d_model, device=device, dtype=dtype)
+        self.W_k = nn.Linear(d_model, d_model, device=device, dtype=dtype)
+        self.W_v = nn.Linear(d_model, d_model, device=device, dtype=dtype)
         self.attention = DotProductAttention(dropout=0.0)
 
     def forward(
-        self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None
+        self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None, causal: bool = False
     ) -> tuple[Tensor, Tensor]:
         """Let each token of a sequence attend to the tokens of the same sequence.
 
@@ -53,6 +58,7 @@ class SelfAttention(nn.Module):
             X: `(batch, steps, d_model)`.
             valid_lens: `(batch,)` or `(batch, steps)`, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, steps, steps)`.
+            causal: whether a token sees no later one.
 
         Returns:
             The output, `(batch, steps, d_model)`, and the weights, `(batch, steps, steps)`. A token that may attend to
@@ -64,9 +70,10 @@ class SelfAttention(nn.Module):
         """
         check_sequences(X=X)
         check_projected("X", X, self.d_model, self.W_q)
-        queries, keys, values, allowed, _ = admit(X, X, X, valid_lens, mask)
+        admitted = admit(X, X, X, valid_lens, mask, causal=causal)
+        queries, keys, values, *_ = admitted
         Q, K, V = self.W_q(queries), self.W_k(keys), self.W_v(values)  # (batch, steps, d_model) each
-        return self.attention.mix(Admitted(Q, K, V, allowed))
+        return self.attention.mix(admitted._replace(queries=Q, keys=K, values=V))
 
 
 class MultiHeadAttention(nn.Module):
@@ -76,7 +83,11 @@ class MultiHeadAttention(nn.Module):
 
     where f is scaled dot-product attention. Each of the `num_heads` heads works with p = num_hiddens / num_heads
     numbers per token. The projections of all heads form one matrix: its p rows from row i p onwards belong to head i.
-    With the same weights it computes the same as `torch.nn.MultiheadAttention`.
+    With the same weights it computes the same as `torch.nn.MultiheadAttention`, which always returns a pair; here the
+    output alone comes back, and `out, weights = mha(...)` without `need_weights` would take two examples apart.
+
+    With fewer heads of keys and values than of queries, neighbouring heads share them (grouped queries, Ainslie et al.,
+    2023, https://arxiv.org/abs/2305.13245), and decoding keeps less.
 
     Chapter: Multi-head attention.
 
@@ -89,6 +100,9 @@ class MultiHeadAttention(nn.Module):
         dropout: probability with which a weight is dropped in training.
         bias: whether the four projections add a bias.
         positions: a scheme that turns queries and keys, or adds to the scores; see `RelativePositions`.
+        num_kv_heads: number of heads of keys and values; it divides `num_heads`, and is the same by default.
+        device: where to put the weights.
+        dtype: of the weights.
     """
 
     def __init__(
@@ -102,22 +116,28 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
         *,
         positions: RelativePositions | None = None,
+        num_kv_heads: int | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         for name, size in (("key_size", key_size), ("query_size", query_size), ("value_size", value_size)):
             check_size(name, size)
         check_heads(num_hiddens, num_heads)
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_groups(num_heads, num_kv_heads)
         if positions is not None and not isinstance(positions, RelativePositions):
             hint = "make_positions returns a pair, and the second of it belongs here"
             raise ValueError(f"positions must be a RelativePositions or None, got {positions!r}; {hint}")
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
-        self.num_hiddens, self.num_heads = num_hiddens, num_heads
+        self.num_hiddens, self.num_heads, self.num_kv_heads = num_hiddens, num_heads, num_kv_heads
         self.attention = DotProductAttention(dropout)
         self.positions = positions
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
-        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
-        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        shared_size = num_hiddens // num_heads * num_kv_heads
+        self.W_q = nn.Linear(query_size, num_hiddens, bias, device, dtype)
+        self.W_k = nn.Linear(key_size, shared_size, bias, device, dtype)
+        self.W_v = nn.Linear(value_size, shared_size, bias, device, dtype)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias, device, dtype)
 
     def forward(
         self,
@@ -127,6 +147,7 @@ class MultiHeadAttention(nn.Module):
         valid_lens: Tensor | None = None,
         *,
         mask: Tensor | None = None,
+        causal: bool = False,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Pool the values, once in each head, and project what the heads found.
@@ -137,8 +158,12 @@ class MultiHeadAttention(nn.Module):
             values: `(batch, keys, value_size)`, or what `keys_and_values` made of them.
             valid_lens: `(batch,)` or `(batch, queries)`, the same for all heads, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, queries, keys)`. If it has
-                three dimensions, the first must be 1, because it could stand for examples or for heads.
-            need_weights: also return the weights. Without them PyTorch's fused kernel is used.
+                three dimensions, the first must be 1, because it could stand for examples or for heads. One of two
+                dimensions is `(queries, keys)`, even where a padding mask `(batch, keys)` has the same numbers: give
+                that as `mask[:, None, None]`.
+            causal: whether a query sees no later key. As in `causal_mask`, the queries are the last of the keys.
+            need_weights: also return the weights. Without them PyTorch's fused kernel is used, and if nothing but
+                `causal` restricts the queries, neither a mask nor a weight is ever stored.
 
         Returns:
             The output, `(batch, queries, num_hiddens)`; with `need_weights`, a pair of the output and the weights of
@@ -149,12 +174,15 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        queries, keys, values, allowed, _ = self._admit(queries, keys, values, valid_lens, mask)
+        admitted = self._admit(queries, keys, values, valid_lens, mask, causal)
+        queries, keys, values, *_ = admitted
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
         kept = keys.dim() == 4  # already projected
-        K = keys if kept else self.split(self.W_k(keys))  # (batch, num_heads, keys, p)
-        V = values if kept else self.split(self.W_v(values))  # (batch, num_heads, keys, p)
-        admitted = Admitted(Q, K, V, allowed)
+        K = keys if kept else self.split(self.W_k(keys))  # (batch, num_kv_heads, keys, p)
+        V = values if kept else self.split(self.W_v(values))  # (batch, num_kv_heads, keys, p)
+        if self.num_kv_heads < self.num_heads:
+            K, V = self.share(K), self.share(V)  # (batch, num_heads, keys, p) each
+        admitted = admitted._replace(queries=Q, keys=K, values=V)
         if self.positions is not None:
             admitted = place(self.positions, admitted)
         heads, weights = self.attention.pool(admitted, need_weights=need_weights)
@@ -172,7 +200,7 @@ class MultiHeadAttention(nn.Module):
                 of the projections.
 
         Returns:
-            Keys and values, `(batch, num_heads, keys, p)` each, without positions. Those of later tokens can be
+            Keys and values, `(batch, num_kv_heads, keys, p)` each, without positions. Those of later tokens can be
             appended with `torch.cat` along dimension 2.
 
         Raises:
@@ -184,26 +212,37 @@ class MultiHeadAttention(nn.Module):
         return self.split(self.W_k(keys)), self.split(self.W_v(values))
 
     def split(self, X: Tensor) -> Tensor:
-        """Cut each token into heads: `(batch, steps, num_hiddens)` to `(batch, num_heads, steps, p)`."""
-        return X.reshape(*X.shape[:2], self.num_heads, X.shape[2] // self.num_heads).transpose(1, 2)
+        """Cut each token into heads of size p: `(batch, steps, heads * p)` to `(batch, heads, steps, p)`."""
+        p = self.num_hiddens // self.num_heads
+        return X.reshape(*X.shape[:2], X.shape[2] // p, p).transpose(1, 2)
+
+    def share(self, X: Tensor) -> Tensor:
+        """Give neighbouring heads the same keys or values: `(batch, num_kv_heads, steps, p)` to `(batch, num_heads, steps, p)`."""
+        return X.repeat_interleave(self.num_heads // X.shape[1], dim=1)
 
     def join(self, heads: Tensor) -> Tensor:
         """Put the heads of a token next to each other: `(batch, num_heads, steps, p)` to `(batch, steps, ...)`."""
         return heads.transpose(1, 2).flatten(2)
 
     def _admit(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None, mask: Tensor | None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None,
+        mask: Tensor | None,
+        causal: bool,
     ) -> Admitted:
         kept = isinstance(keys, Tensor) and keys.dim() == 4
         if kept:
-            check_kept(queries, keys, values, self.num_heads, self.num_hiddens // self.num_heads)
+            check_kept(queries, keys, values, self.num_kv_heads, self.num_hiddens // self.num_heads)
         else:
             check_inputs(queries, keys, values)
         check_projected("queries", queries, self.query_size, self.W_q)
         if not kept:
             check_projected("keys", keys, self.key_size, self.W_k)
             check_projected("values", values, self.value_size, self.W_v)
-        return admit(queries, keys, values, valid_lens, mask, num_heads=self.num_heads)
+        return admit(queries, keys, values, valid_lens, mask, causal=causal, num_heads=self.num_heads)
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:

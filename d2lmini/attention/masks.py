@@ -18,23 +18,23 @@ from d2lmini.tensors import check_boolean, check_lengths
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
     """Mask that lets a query attend to the first `valid_lens` keys only.
 
-    It reads the lengths, so `torch.compile(fullgraph=True)` and `vmap` cannot trace it: pass a mask there instead.
-
     Chapter: Attention pooling.
 
     Args:
-        valid_lens: integers in `0..num_keys`, of shape `(batch,)` (one length for all queries of an example)
-            or `(batch, queries)` (one length for each query).
+        valid_lens: whole numbers in `0..num_keys`, of shape `(batch,)` (one length for all queries of an example)
+            or `(batch, queries)` (one length for each query). Their values are checked only where they can be looked
+            at: not on the meta device, under `vmap` or while a graph is recorded.
         num_keys: number of keys.
 
     Returns:
         Boolean mask, `True` = may attend, of shape `(batch, 1, num_keys)` or `(batch, queries, num_keys)`.
 
     Raises:
-        ValueError: if `valid_lens` is not a tensor of integers, has the wrong number of dimensions, or holds a
+        ValueError: if `valid_lens` is not a tensor of whole numbers, has the wrong number of dimensions, or holds a
             length outside `0..num_keys`.
     """
     check_lengths("valid_lens", valid_lens, num_keys)
+    valid_lens = valid_lens.long()  # a float16 cannot be compared with each position
     lens = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]  # (batch, 1 or queries, 1)
     return torch.arange(num_keys, device=valid_lens.device) < lens  # (batch, 1 or queries, num_keys)
 

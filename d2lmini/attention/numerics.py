@@ -31,27 +31,33 @@ def multiply(left: Tensor, right: Tensor) -> Tensor:
 
 
 def attend_fused(
-    Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, dropout: float
+    Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, causal: bool, dropout: float
 ) -> Tensor:
     """Scaled dot-product attention by PyTorch's fused kernel, which never stores the weights."""
+    if bias is not None:
+        return _attend_with_bias(Q, K, V, allowed, bias, dropout)
     if allowed is None:
-        return _call_kernel(Q, K, V, None, dropout)
+        return _call_kernel(Q, K, V, None, dropout, causal)
     # What the kernels return for a query that sees nothing differs between devices and versions:
     # such a query is shown everything here, and its output is then set to 0.
     nothing = sees_nothing(allowed)  # (..., queries, 1)
-    shown = allowed | nothing  # (..., queries, keys)
-    if bias is None:
-        return _call_kernel(Q, K, V, shown, dropout).masked_fill(nothing, 0.0)
+    return _call_kernel(Q, K, V, allowed | nothing, dropout).masked_fill(nothing, 0.0)
+
+
+def _attend_with_bias(Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor, dropout: float) -> Tensor:
     # In the dtype of the bias throughout: kernels differ in what they do with a mask of another dtype.
     with without_autocast(Q.device):
         Q, K, wide = Q.to(bias.dtype), K.to(bias.dtype), V.to(bias.dtype)
-        output = _call_kernel(Q, K, wide, bias.masked_fill(~shown, -math.inf), dropout)
+        if allowed is None:
+            return _call_kernel(Q, K, wide, bias, dropout).to(V.dtype)
+        nothing = sees_nothing(allowed)  # (..., queries, 1)
+        output = _call_kernel(Q, K, wide, bias.masked_fill(~(allowed | nothing), -math.inf), dropout)
     return output.to(V.dtype).masked_fill(nothing, 0.0)
 
 
-def _call_kernel(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+def _call_kernel(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float, causal: bool = False) -> Tensor:
     if Q.dim() == 4:
-        return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout)
+        return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout, is_causal=causal)
     # Without a dimension for heads, the kernel would silently take its slow path.
     Q, K, V, mask = Q[:, None], K[:, None], V[:, None], None if mask is None else mask[:, None]
-    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout)[:, 0]
+    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout, is_causal=causal)[:, 0]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.arguments import check_number
-from d2lmini.attention.door import Admitted, admit, combine_masks
+from d2lmini.attention.door import Admitted, admit, combine_masks, spell_out_causal
 from d2lmini.attention.masks import sees_nothing
 from d2lmini.attention.numerics import attend_fused, multiply
 from d2lmini.tensors import check_inputs, check_projected, check_same_size, check_scores
@@ -69,7 +69,7 @@ class _Pooling(nn.Module):
 
     def mix(self, admitted: Admitted) -> tuple[Tensor, Tensor]:
         """Pool what the door has admitted: the output, and the weights before dropout."""
-        Q, K, V, allowed, bias = admitted
+        Q, K, V, allowed, bias, _ = spell_out_causal(admitted)
         scores = self.scores(Q, K)  # (..., queries, keys)
         scores = scores if bias is None else scores + bias
         weights = apply_softmax(scores, allowed).to(Q.dtype)  # (..., queries, keys)
@@ -93,6 +93,7 @@ class _Pooling(nn.Module):
         *,
         mask: Tensor | None = None,
         bias: Tensor | None = None,
+        causal: bool = False,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Pool the values.
@@ -105,7 +106,9 @@ class _Pooling(nn.Module):
             mask: boolean, `True` = may attend, broadcasting to `(batch, queries, keys)`.
             bias: numbers that are added to the scores, broadcasting to `(batch, queries, keys)`; minus infinity means
                 that the query may not attend.
-            need_weights: also return the weights. Without them, dot products use PyTorch's fused kernel.
+            causal: whether a query sees no later key. As in `causal_mask`, the queries are the last of the keys.
+            need_weights: also return the weights. Without them, dot products use PyTorch's fused kernel, and if
+                nothing but `causal` restricts them, neither a mask nor a weight is ever stored.
 
         Returns:
             The output, `(batch, queries, value_size)`; with `need_weights`, a pair of the output and the weights
@@ -115,7 +118,7 @@ class _Pooling(nn.Module):
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
         self.check(queries, keys, values)
-        admitted = admit(queries, keys, values, valid_lens, mask, bias)
+        admitted = admit(queries, keys, values, valid_lens, mask, bias, causal=causal)
         output, weights = self.pool(admitted, need_weights=need_weights)
         return output if weights is None else (output, weights)
 
@@ -163,14 +166,25 @@ class AdditiveAttention(_Pooling):
         query_size: size of a query.
         num_hiddens: size of the hidden layer.
         dropout: probability with which a weight is dropped in training.
+        device: where to put the weights.
+        dtype: of the weights.
     """
 
-    def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:
+    def __init__(
+        self,
+        key_size: int,
+        query_size: int,
+        num_hiddens: int,
+        dropout: float,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(dropout)
         self.key_size, self.query_size = key_size, query_size
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
-        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False, device=device, dtype=dtype)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False, device=device, dtype=dtype)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False, device=device, dtype=dtype)
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """A small network looks at each pair of a query and a key."""

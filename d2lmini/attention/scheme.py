@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from d2lmini.attention.door import Admitted, admit_bias, hide_blind, hide_unseen
+from d2lmini.attention.door import Admitted, admit_bias, hide_blind, hide_unseen, spell_out_causal
 from d2lmini.tensors import check_placed
 
 
@@ -37,11 +37,13 @@ class RelativePositions(nn.Module):
 
 def place(positions: RelativePositions, admitted: Admitted) -> Admitted:
     """Queries and keys with their positions, and what the scheme adds to the scores or forbids by minus infinity."""
-    Q, K, V, allowed, _ = admitted  # (batch, num_heads, steps, p) each
-    returned = positions(Q, K)
-    check_placed(returned, Q, K)
-    Q, K, bias = returned
+    returned = positions(admitted.queries, admitted.keys)
+    check_placed(returned, admitted.queries, admitted.keys)
+    Q, K, bias = returned  # (batch, num_heads, steps, p) each
     if bias is None:
-        return Admitted(Q, K, V, allowed)
-    bias, allowed = admit_bias(bias, (*Q.shape[:3], K.shape[2]), allowed, Q)
-    return Admitted(hide_blind(Q, allowed), *hide_unseen(K, V, allowed), allowed, bias)
+        return admitted._replace(queries=Q, keys=K)
+    _, _, V, allowed, *_ = spell_out_causal(admitted)
+    bias, restricted = admit_bias(bias, (*Q.shape[:3], K.shape[2]), allowed, Q)
+    if restricted is None or restricted is allowed:
+        return Admitted(Q, K, V, allowed, bias)
+    return Admitted(hide_blind(Q, restricted), *hide_unseen(K, V, restricted), restricted, bias)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -30,12 +31,23 @@ class Convolution(nn.Module):
         kernel_size: number of tokens that a kernel covers; odd, unless causal.
         dilation: distance from one of them to the next, at least 1.
         causal: whether output i sees only the inputs up to i.
+        device: where to put the weights.
+        dtype: of the weights.
 
     Raises:
         ValueError: if a size is not an integer of at least 1, or a centred kernel is even.
     """
 
-    def __init__(self, d: int, kernel_size: int, *, dilation: int = 1, causal: bool = False) -> None:
+    def __init__(
+        self,
+        d: int,
+        kernel_size: int,
+        *,
+        dilation: int = 1,
+        causal: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         for name, size in (("d", d), ("kernel_size", kernel_size), ("dilation", dilation)):
             check_size(name, size)
@@ -43,11 +55,12 @@ class Convolution(nn.Module):
             _check_centred(kernel_size)
         span = dilation * (kernel_size - 1)
         self.padding = (span, 0) if causal else (span // 2, span // 2)
-        self.conv = nn.Conv1d(d, d, kernel_size, dilation=dilation, bias=False)
+        self.d = d
+        self.conv = nn.Conv1d(d, d, kernel_size, dilation=dilation, bias=False, device=device, dtype=dtype)
 
     def forward(self, X: Tensor) -> Tensor:
         """Convolve: `(batch, n, d)` to `(batch, n, d)`."""
-        _check_tokens(X, self.conv)
+        _check_tokens(X, self.d, self.conv)
         padded = F.pad(X.mT, self.padding)  # (batch, d, n + span)
         return self.conv(padded).mT  # (batch, n, d)
 
@@ -64,22 +77,27 @@ class SeparableConvolution(nn.Module):
     Args:
         d: size of a token, at least 1.
         kernel_size: number of tokens that a kernel covers, odd.
+        device: where to put the weights.
+        dtype: of the weights.
 
     Raises:
         ValueError: if a size is not an integer of at least 1, or the kernel is even.
     """
 
-    def __init__(self, d: int, kernel_size: int) -> None:
+    def __init__(
+        self, d: int, kernel_size: int, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         check_size("d", d)
         check_size("kernel_size", kernel_size)
         _check_centred(kernel_size)
-        self.along = nn.Conv1d(d, d, kernel_size, padding=kernel_size // 2, groups=d, bias=False)
-        self.across = nn.Linear(d, d, bias=False)
+        self.d, padding = d, kernel_size // 2
+        self.along = nn.Conv1d(d, d, kernel_size, padding=padding, groups=d, bias=False, device=device, dtype=dtype)
+        self.across = nn.Linear(d, d, bias=False, device=device, dtype=dtype)
 
     def forward(self, X: Tensor) -> Tensor:
         """Convolve: `(batch, n, d)` to `(batch, n, d)`."""
-        _check_tokens(X, self.along)
+        _check_tokens(X, self.d, self.along)
         Z = self.along(X.mT).mT  # (batch, n, d)
         return self.across(Z)  # (batch, n, d)
 
@@ -97,23 +115,27 @@ class RestrictedSelfAttention(nn.Module):
     Args:
         d: size of a token, at least 1.
         radius: how many neighbours on each side a token sees, at least 1.
+        device: where to put the weights.
+        dtype: of the weights.
 
     Raises:
         ValueError: if `d` or `radius` is not an integer of at least 1.
     """
 
-    def __init__(self, d: int, radius: int) -> None:
+    def __init__(
+        self, d: int, radius: int, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         check_size("d", d)
         check_size("radius", radius)
-        self.radius = radius
-        self.W_q = nn.Linear(d, d, bias=False)
-        self.W_k = nn.Linear(d, d, bias=False)
-        self.W_v = nn.Linear(d, d, bias=False)
+        self.d, self.radius = d, radius
+        self.W_q = nn.Linear(d, d, bias=False, device=device, dtype=dtype)
+        self.W_k = nn.Linear(d, d, bias=False, device=device, dtype=dtype)
+        self.W_v = nn.Linear(d, d, bias=False, device=device, dtype=dtype)
 
     def forward(self, X: Tensor) -> Tensor:
         """Let each token attend to its neighbourhood: `(batch, n, d)` to `(batch, n, d)`."""
-        _check_tokens(X, self.W_q)
+        _check_tokens(X, self.d, self.W_q)
         Q = self.W_q(X)[:, :, None]  # (batch, n, 1, d)
         K, V = self._windows(self.W_k(X)), self._windows(self.W_v(X))  # (batch, n, window, d)
         outside = self._windows(X.new_ones(1, X.shape[1], 1)).mT == 0  # (1, n, 1, window)
@@ -132,8 +154,7 @@ def _check_centred(kernel_size: int) -> None:
         raise ValueError(f"kernel_size must be odd for a centred kernel, got {kernel_size}")
 
 
-def _check_tokens(X: Tensor, layer: nn.Conv1d | nn.Linear) -> None:
-    d = layer.weight.shape[0]
+def _check_tokens(X: Tensor, d: int, layer: nn.Conv1d | nn.Linear) -> None:
     if not isinstance(X, Tensor) or X.dim() != 3 or X.shape[2] != d or X.shape[1] == 0:
         raise ValueError(f"X must have shape (batch, n, {d}) with n of at least 1, got {name_shape(X)}")
     check_projected("X", X, d, layer)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 
@@ -26,38 +29,53 @@ class _AddedEncoding(nn.Module):
         num_hiddens: size of a token.
         dropout: probability with which an entry of the sum is dropped in training.
         max_len: number of positions in the table `P`, `(1, max_len, num_hiddens)`.
+        device: where to put the table.
+        dtype: of the table.
     """
 
     P: Tensor
 
-    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
+    def __init__(
+        self,
+        num_hiddens: int,
+        dropout: float,
+        max_len: int = 1000,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         check_size("num_hiddens", num_hiddens)
         check_size("max_len", max_len)
         check_number("dropout", dropout, 0, 1)
         self.dropout = nn.Dropout(dropout)
-        self.make_table(num_hiddens, max_len)
+        self.make_table(torch.empty(1, max_len, num_hiddens, device=device, dtype=dtype))
 
-    def make_table(self, num_hiddens: int, max_len: int) -> None:
-        """Set `P`, `(1, max_len, num_hiddens)`."""
+    def make_table(self, empty: Tensor) -> None:
+        """Set `P`, of the shape, device and dtype of `empty`."""
         raise NotImplementedError
 
-    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+    def forward(self, X: Tensor, offset: int | Tensor = 0) -> Tensor:
         """Add the positions `offset`, `offset + 1`, ... to the tokens.
 
         Args:
             X: `(batch, steps, num_hiddens)`.
-            offset: position of the first token; more than 0 if earlier tokens have been seen, as in decoding.
+            offset: position of the first token; more than 0 if earlier tokens have been seen, as in decoding. Or one
+                for each example, integers `(batch,)`: a negative one counts padding, which stands at position 0 too.
 
         Returns:
             `(batch, steps, num_hiddens)`, in the dtype of `X`, after dropout.
 
         Raises:
-            ValueError: if `X` has another shape or is not floating-point, `offset` is not an integer of at least 0, or
-                a position lies beyond `max_len`.
+            ValueError: if `X` has another shape or is not floating-point, `offset` is not an integer of at least 0 or
+                not one integer for each example, or a position lies beyond `max_len`.
         """
         check_room(X, offset, *self.P.shape[1:])
-        P = self.P[:, offset : offset + X.shape[1]]  # (1, steps, num_hiddens)
+        if isinstance(offset, Tensor):
+            steps = torch.arange(X.shape[1], device=offset.device)  # (steps,)
+            P = self.P[0, (offset[:, None] + steps).clamp(min=0)]  # (batch, steps, num_hiddens)
+        else:
+            P = self.P[:, offset : offset + X.shape[1]]  # (1, steps, num_hiddens)
         return self.dropout(X + P.to(X.dtype))  # (batch, steps, num_hiddens)
 
 
@@ -76,15 +94,25 @@ class PositionalEncoding(_AddedEncoding):
         num_hiddens: size of a token.
         dropout: probability with which an entry of the sum is dropped in training.
         max_len: number of positions in the table.
+        device: where to put the table.
+        dtype: of the table.
     """
 
-    def make_table(self, num_hiddens: int, max_len: int) -> None:
+    def make_table(self, empty: Tensor) -> None:
         """Set `P` to sines and cosines side by side."""
+        _, max_len, num_hiddens = empty.shape
         angles = make_angles(max_len, num_hiddens)  # (max_len, num_hiddens / 2, rounded up)
         pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (max_len, num_hiddens / 2, 2)
         table = pairs.flatten(1)[None, :, :num_hiddens]  # (1, max_len, num_hiddens)
-        like = torch.empty(0)  # torch's default dtype and device
-        self.register_buffer("P", table.to(like.device, like.dtype), persistent=False)
+        self.register_buffer("P", table.to(empty), persistent=False)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        # What comes from the meta device has no numbers, and no state_dict has them either.
+        was_meta = self.P.is_meta
+        super()._apply(fn, recurse)
+        if was_meta and not self.P.is_meta:
+            self.make_table(self.P)
+        return self
 
 
 class LearnedPositionalEncoding(_AddedEncoding):
@@ -99,8 +127,10 @@ class LearnedPositionalEncoding(_AddedEncoding):
         num_hiddens: size of a token.
         dropout: probability with which an entry of the sum is dropped in training.
         max_len: number of positions in the table `P`, `(1, max_len, num_hiddens)`.
+        device: where to put the table.
+        dtype: of the table.
     """
 
-    def make_table(self, num_hiddens: int, max_len: int) -> None:
+    def make_table(self, empty: Tensor) -> None:
         """Draw `P`."""
-        self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens))
+        self.P = nn.Parameter(torch.randn_like(empty))

@@ -7,55 +7,12 @@ from bisect import bisect_left
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from d2lmini.arguments import check_size
 from d2lmini.attention.numerics import at_least_float32, without_autocast
 from d2lmini.attention.scheme import RelativePositions
-from d2lmini.tensors import check_buckets, check_integers, check_positions, check_steps
-
-
-def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
-    """How far each key stands after each query: negative for earlier keys, 0 for the query's own position.
-
-    Chapter: Relative positions.
-
-    Args:
-        num_queries: number of queries, at least 0. They stand at the last positions of the keys.
-        num_keys: number of keys, at least `num_queries`; by default the same.
-        device: where to put the result.
-
-    Returns:
-        Integers of shape `(num_queries, num_keys)`: position of the key minus position of the query.
-
-    Raises:
-        ValueError: if `num_queries` is negative or there are fewer keys than queries.
-    """
-    num_keys = num_queries if num_keys is None else num_keys
-    check_steps(num_queries, num_keys)
-    positions = torch.arange(num_keys, device=device)  # (keys,)
-    return positions - positions[num_keys - num_queries :, None]  # (queries, keys)
-
-
-def list_offsets(queries: Tensor, keys: Tensor) -> Tensor:
-    """All offsets that occur, in order: `(queries + keys - 1,)`. The first key is the furthest from the last query.
-
-    What belongs to an offset is worked out once for each of these, not once for each pair.
-    """
-    num_queries, num_keys = queries.shape[-2], keys.shape[-2]
-    return torch.arange(num_queries + num_keys, device=keys.device)[1:] - num_keys
-
-
-def spread(by_offset: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    """Numbers by offset, `(..., queries + keys - 1)`, as numbers by pair, `(..., queries, keys)`.
-
-    One row per query, all alike and `queries + keys + 1` wide, is read as rows that are one narrower: each of them then
-    begins one number earlier than the row above it.
-    """
-    num_queries, num_keys = queries.shape[-2], keys.shape[-2]
-    row = F.pad(by_offset, (1, 1)).unsqueeze(-2)  # (..., 1, queries + keys + 1)
-    rows = row.expand(*row.shape[:-2], num_queries, -1).flatten(-2)[..., num_queries:]
-    return rows.unflatten(-1, (num_queries, num_queries + num_keys))[..., :num_keys]
+from d2lmini.positions.offsets import list_offsets, spread
+from d2lmini.tensors import check_buckets, check_integers, check_positions
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
@@ -141,12 +98,21 @@ class RelativePositionBias(_ClippedOffsets):
     Args:
         num_heads: number of heads of the layer.
         max_distance: largest offset that has a number of its own.
+        device: where to put the weights.
+        dtype: of the weights.
     """
 
-    def __init__(self, num_heads: int, max_distance: int = 8) -> None:
+    def __init__(
+        self,
+        num_heads: int,
+        max_distance: int = 8,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(max_distance)
         check_size("num_heads", num_heads)
-        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
+        self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1, device=device, dtype=dtype))
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
@@ -172,12 +138,21 @@ class RelativePositionKeys(_ClippedOffsets):
     Args:
         head_size: size of a key of one head.
         max_distance: largest offset that has a vector of its own.
+        device: where to put the weights.
+        dtype: of the weights.
     """
 
-    def __init__(self, head_size: int, max_distance: int = 8) -> None:
+    def __init__(
+        self,
+        head_size: int,
+        max_distance: int = 8,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(max_distance)
         check_size("head_size", head_size)
-        self.vectors = nn.Parameter(torch.empty(2 * max_distance + 1, head_size))
+        self.vectors = nn.Parameter(torch.empty(2 * max_distance + 1, head_size, device=device, dtype=dtype))
         nn.init.xavier_uniform_(self.vectors)
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -258,16 +233,25 @@ class T5PositionBias(RelativePositions):
         num_buckets: number of buckets.
         max_distance: distance from which all keys share a bucket.
         bidirectional: whether later keys have buckets; `False` under a causal mask.
+        device: where to put the weights.
+        dtype: of the weights.
     """
 
     def __init__(
-        self, num_heads: int, num_buckets: int = 32, max_distance: int = 128, *, bidirectional: bool = True
+        self,
+        num_heads: int,
+        num_buckets: int = 32,
+        max_distance: int = 128,
+        *,
+        bidirectional: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         check_size("num_heads", num_heads)
         self.num_buckets, self.max_distance, self.bidirectional = num_buckets, max_distance, bidirectional
         self.edges = find_edges(num_buckets, max_distance, bidirectional)
-        self.table = nn.Parameter(torch.zeros(num_heads, num_buckets))
+        self.table = nn.Parameter(torch.zeros(num_heads, num_buckets, device=device, dtype=dtype))
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import nn
 
 from d2lmini.arguments import check_choice, check_flag, check_heads, check_size
@@ -16,19 +17,27 @@ ADDED: dict[str, type[PositionalEncoding] | type[LearnedPositionalEncoding]] = {
     "sinusoidal": PositionalEncoding,
     "learned": LearnedPositionalEncoding,
 }
-# Each is made from the number of heads, the size of one head, and whether queries also see later keys.
-IN_ATTENTION: dict[str, Callable[[int, int, bool], RelativePositions]] = {
-    "rotary": lambda num_heads, size, bidirectional: RotaryEmbedding(),
-    "alibi": lambda num_heads, size, bidirectional: ALiBi(num_heads),
-    "relative": lambda num_heads, size, bidirectional: RelativePositionBias(num_heads),
-    "relative-keys": lambda num_heads, size, bidirectional: RelativePositionKeys(size),
-    "t5": lambda num_heads, size, bidirectional: T5PositionBias(num_heads, bidirectional=bidirectional),
+# Each is made from the number of heads, the size of one head, whether queries also see later keys, and where to put
+# the weights and in which dtype.
+IN_ATTENTION: dict[str, Callable[..., RelativePositions]] = {
+    "rotary": lambda num_heads, size, both, **factory: RotaryEmbedding(),
+    "alibi": lambda num_heads, size, both, **factory: ALiBi(num_heads),
+    "relative": lambda num_heads, size, both, **factory: RelativePositionBias(num_heads, **factory),
+    "relative-keys": lambda num_heads, size, both, **factory: RelativePositionKeys(size, **factory),
+    "t5": lambda num_heads, size, both, **factory: T5PositionBias(num_heads, bidirectional=both, **factory),
 }
 POSITIONS = ("none", *ADDED, *IN_ATTENTION)
 
 
 def make_positions(
-    positions: str, num_hiddens: int, num_heads: int, *, max_len: int = 1000, bidirectional: bool = True
+    positions: str,
+    num_hiddens: int,
+    num_heads: int,
+    *,
+    max_len: int = 1000,
+    bidirectional: bool = True,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
 ) -> tuple[nn.Module, RelativePositions | None]:
     """Make a position scheme by its name, for a layer of attention and the tokens that go into it.
 
@@ -42,6 +51,8 @@ def make_positions(
         num_heads: number of heads of the layer.
         max_len: number of positions, for those schemes that have a table of them.
         bidirectional: whether queries also see later keys; it matters only for `"t5"`.
+        device: where to put what is learned, or the table.
+        dtype: of what is learned, or of the table.
 
     Returns:
         What to apply to the tokens, and what to give to `MultiHeadAttention` as `positions`. Whichever a scheme does
@@ -53,22 +64,32 @@ def make_positions(
     check_size("max_len", max_len)
     check_flag("bidirectional", bidirectional)
     check_scheme(positions, num_hiddens, num_heads)
-    added = make_added(positions, num_hiddens, max_len)
-    return added, make_in_attention(positions, num_hiddens, num_heads, bidirectional)
+    added = make_added(positions, num_hiddens, max_len, device, dtype)
+    return added, make_in_attention(positions, num_hiddens, num_heads, bidirectional, device, dtype)
 
 
-def make_added(positions: str, num_hiddens: int, max_len: int) -> nn.Module:
+def make_added(
+    positions: str, num_hiddens: int, max_len: int, device: torch.device | str | None, dtype: torch.dtype | None
+) -> nn.Module:
     """What a scheme adds to the tokens."""
-    return ADDED[positions](num_hiddens, 0.0, max_len) if positions in ADDED else nn.Identity()
+    if positions not in ADDED:
+        return nn.Identity()
+    return ADDED[positions](num_hiddens, 0.0, max_len, device=device, dtype=dtype)
 
 
 def make_in_attention(
-    positions: str, num_hiddens: int, num_heads: int, bidirectional: bool
+    positions: str,
+    num_hiddens: int,
+    num_heads: int,
+    bidirectional: bool,
+    device: torch.device | str | None,
+    dtype: torch.dtype | None,
 ) -> RelativePositions | None:
     """What a scheme does inside one layer of attention."""
     if positions not in IN_ATTENTION:
         return None
-    return IN_ATTENTION[positions](num_heads, num_hiddens // num_heads, bidirectional)
+    size = num_hiddens // num_heads
+    return IN_ATTENTION[positions](num_heads, size, bidirectional, device=device, dtype=dtype)
 
 
 def check_scheme(positions: str, num_hiddens: int, num_heads: int) -> None:

@@ -8,95 +8,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_flag, check_number, check_size
+from d2lmini.arguments import check_flag
 from d2lmini.attention.heads import MultiHeadAttention
-from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.scheme import RelativePositions
-from d2lmini.tensors import check_pair, check_past, check_projected, check_same_shape, check_sequences
-
-KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_heads, steps, p) each, as MultiHeadAttention.keys_and_values makes
-
-
-class PositionWiseFFN(nn.Module):
-    """The same small network for each token on its own (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
-
-        FFN(x) = W₂ max(0, W₁ x + b₁) + b₂
-
-    It is a convolution along the sequence with a kernel of size 1, a ReLU, and another such convolution.
-
-    Chapter: The Transformer block.
-
-    Args:
-        ffn_num_input: size of a token.
-        ffn_num_hiddens: size of the hidden layer.
-        ffn_num_outputs: size of the output.
-    """
-
-    def __init__(self, ffn_num_input: int, ffn_num_hiddens: int, ffn_num_outputs: int) -> None:
-        super().__init__()
-        check_size("ffn_num_input", ffn_num_input)
-        check_size("ffn_num_hiddens", ffn_num_hiddens)
-        check_size("ffn_num_outputs", ffn_num_outputs)
-        self.ffn_num_input = ffn_num_input
-        self.dense1 = nn.Linear(ffn_num_input, ffn_num_hiddens)
-        self.relu = nn.ReLU()
-        self.dense2 = nn.Linear(ffn_num_hiddens, ffn_num_outputs)
-
-    def forward(self, X: Tensor) -> Tensor:
-        """Apply the network to each token.
-
-        Args:
-            X: `(..., ffn_num_input)`.
-
-        Returns:
-            `(..., ffn_num_outputs)`.
-
-        Raises:
-            ValueError: if `X` is not a tensor of that size, or its dtype is not that of the weights.
-        """
-        check_projected("X", X, self.ffn_num_input, self.dense1)
-        return self.dense2(self.relu(self.dense1(X)))
-
-
-class AddNorm(nn.Module):
-    """A residual connection, then layer normalisation.
-
-        LN(X + dropout(Y))
-
-    Chapter: The Transformer block.
-
-    Args:
-        normalized_shape: size of a token, or the shape of what is normalised together, as in `torch.nn.LayerNorm`.
-        dropout: probability with which an entry of `Y` is dropped in training.
-    """
-
-    def __init__(self, normalized_shape: int | tuple[int, ...], dropout: float) -> None:
-        super().__init__()
-        for size in normalized_shape if isinstance(normalized_shape, tuple) else (normalized_shape,):
-            check_size("normalized_shape", size)
-        check_number("dropout", dropout, 0, 1)
-        self.dropout = nn.Dropout(dropout)
-        self.ln = nn.LayerNorm(normalized_shape)
-
-    def forward(self, X: Tensor, Y: Tensor) -> Tensor:
-        """Add and normalise.
-
-        Args:
-            X: what went into a layer, `(batch, steps, num_hiddens)`.
-            Y: what came out of it, of the same shape.
-
-        Returns:
-            A tensor of the shape of `X`.
-
-        Raises:
-            ValueError: if the shapes differ; nothing is broadcast.
-        """
-        check_same_shape(X, Y)
-        return self.ln(X + self.dropout(Y))
+from d2lmini.tensors import check_projected, check_sequences
+from d2lmini.transformer.door import check_pair, check_past
+from d2lmini.transformer.layers import PositionWiseFFN
+from d2lmini.transformer.state import KeysAndValues
 
 
 class _Block(nn.Module):
-    """What the blocks of encoder and decoder share: their layers and norms."""
+    """What all blocks share: their layers and norms."""
 
     crosses: bool  # whether cross-attention looks at a memory
 
@@ -110,6 +32,8 @@ class _Block(nn.Module):
         *,
         norm_first: bool = False,
         positions: RelativePositions | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         """Make the layers of a block.
 
@@ -122,18 +46,21 @@ class _Block(nn.Module):
             norm_first: pre-norm instead of post-norm: a path without any norm then runs through all blocks (Xiong et
                 al., 2020, https://arxiv.org/abs/2002.04745).
             positions: a scheme for self-attention, the second of the pair that `make_positions` returns.
+            device: where to put the weights.
+            dtype: of the weights.
         """
         super().__init__()
         check_flag("use_bias", use_bias)
         check_flag("norm_first", norm_first)
         self.num_hiddens, self.norm_first = num_hiddens, norm_first
         sizes = (num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, dropout, use_bias)
-        self.attention = MultiHeadAttention(*sizes, positions=positions)
+        self.attention = MultiHeadAttention(*sizes, positions=positions, device=device, dtype=dtype)
         if self.crosses:
-            self.cross_attention = MultiHeadAttention(*sizes)
-            self.norm3 = nn.LayerNorm(num_hiddens)
-        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
-        self.norm1, self.norm2 = nn.LayerNorm(num_hiddens), nn.LayerNorm(num_hiddens)
+            self.cross_attention = MultiHeadAttention(*sizes, device=device, dtype=dtype)
+            self.norm3 = nn.LayerNorm(num_hiddens, device=device, dtype=dtype)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens, device=device, dtype=dtype)
+        self.norm1 = nn.LayerNorm(num_hiddens, device=device, dtype=dtype)
+        self.norm2 = nn.LayerNorm(num_hiddens, device=device, dtype=dtype)
         self.dropout = nn.Dropout(dropout)
 
 
@@ -152,7 +79,13 @@ class TransformerEncoderBlock(_Block):
     crosses = False
 
     def forward(
-        self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None, need_weights: bool = False
+        self,
+        X: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Let the tokens look at each other, then let each one think.
 
@@ -160,6 +93,7 @@ class TransformerEncoderBlock(_Block):
             X: `(batch, steps, num_hiddens)`.
             valid_lens: `(batch,)` or `(batch, steps)`, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, steps)`.
+            causal: whether a token sees no later one.
             need_weights: also return the weights of attention.
 
         Returns:
@@ -172,23 +106,91 @@ class TransformerEncoderBlock(_Block):
         check_sequences(X=X)
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         if self.norm_first:
-            found, weights = self.look_around(self.norm1(X), valid_lens, mask, need_weights)
+            found, weights = self.look_around(self.norm1(X), valid_lens, mask, causal, need_weights)
             X = X + self.dropout(found)
             X = X + self.dropout(self.ffn(self.norm2(X)))
         else:
-            found, weights = self.look_around(X, valid_lens, mask, need_weights)
+            found, weights = self.look_around(X, valid_lens, mask, causal, need_weights)
             X = self.norm1(X + self.dropout(found))
             X = self.norm2(X + self.dropout(self.ffn(X)))
         return X if weights is None else (X, weights)
 
     def look_around(
-        self, X: Tensor, valid_lens: Tensor | None, mask: Tensor | None, need_weights: bool
+        self, X: Tensor, valid_lens: Tensor | None, mask: Tensor | None, causal: bool, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Self-attention: what was found, `(batch, steps, num_hiddens)`, and the weights if they are wanted."""
-        return separate(self.attention(X, X, X, valid_lens, mask=mask, need_weights=need_weights))
+        return separate(self.attention(X, X, X, valid_lens, mask=mask, causal=causal, need_weights=need_weights))
 
 
-class TransformerDecoderBlock(_Block):
+class _CausalBlock(_Block):
+    """What the blocks share that write a sequence: causal self-attention with keys and values that were kept."""
+
+    def check_newest(self, X: Tensor, past: KeysAndValues | None) -> None:
+        """Check that `X` are tokens of this block, and that they can follow those that were kept."""
+        check_sequences(X=X)
+        check_projected("X", X, self.num_hiddens, self.attention.W_q)
+        if past is not None:
+            check_past(past, X, self.num_hiddens, self.attention.num_heads)
+
+    def look_back(
+        self, X: Tensor, past: KeysAndValues | None, mask: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
+        """Causal self-attention: what was found, the keys and values of all tokens so far, and the weights."""
+        K = self.attention.split(self.attention.W_k(X))  # (batch, num_heads, steps, p)
+        V = self.attention.split(self.attention.W_v(X))  # (batch, num_heads, steps, p)
+        if past is not None:
+            K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_heads, all steps, p)
+        found, weights = separate(self.attention(X, K, V, mask=mask, causal=True, need_weights=need_weights))
+        return found, (K, V), weights
+
+
+class DecoderOnlyBlock(_CausalBlock):
+    """Causal self-attention and a position-wise network, each with a residual connection and a norm, and no memory.
+
+    It computes the same as `TransformerEncoderBlock` with `causal=True`, and can go on from what it kept.
+
+    Chapter: The Transformer block.
+    """
+
+    crosses = False
+
+    def forward(
+        self,
+        X: Tensor,
+        *,
+        past: KeysAndValues | None = None,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
+        """Run the block on the newest tokens.
+
+        Args:
+            X: `(batch, steps, num_hiddens)`, the newest tokens.
+            past: keys and values for the tokens before `X`; `None` if there are none.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, all steps)`; later tokens
+                are never seen.
+            need_weights: also return the weights of attention.
+
+        Returns:
+            Three things: the output, `(batch, steps, num_hiddens)`; the keys and values for all tokens so far; and with
+            `need_weights` the weights, `(batch, num_heads, steps, all steps)`, otherwise `None`.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
+        """
+        self.check_newest(X, past)
+        if self.norm_first:
+            found, present, weights = self.look_back(self.norm1(X), past, mask, need_weights)
+            X = X + self.dropout(found)
+            X = X + self.dropout(self.ffn(self.norm2(X)))
+        else:
+            found, present, weights = self.look_back(X, past, mask, need_weights)
+            X = self.norm1(X + self.dropout(found))
+            X = self.norm2(X + self.dropout(self.ffn(X)))
+        return X, present, weights
+
+
+class TransformerDecoderBlock(_CausalBlock):
     """Causal self-attention, cross-attention and a position-wise network, each with a residual connection and a norm.
 
         post-norm:   X = LN(X + attention(X)),   X = LN(X + cross-attention(X, memory)),   X = LN(X + FFN(X))
@@ -209,6 +211,7 @@ class TransformerDecoderBlock(_Block):
         memory_valid_lens: Tensor | None = None,
         *,
         past: KeysAndValues | None = None,
+        mask: Tensor | None = None,
         need_weights: bool = False,
     ) -> tuple[Tensor, KeysAndValues, tuple[Tensor, Tensor] | None]:
         """Run the block on the newest tokens.
@@ -219,6 +222,8 @@ class TransformerDecoderBlock(_Block):
                 the encoder, `(batch, memory_steps, num_hiddens)`, with its padding set to 0.
             memory_valid_lens: `(batch,)`, how many tokens of the memory count.
             past: keys and values of self-attention for the tokens before `X`; `None` if there are none.
+            mask: for self-attention: boolean, `True` = may attend, broadcasting to
+                `(batch, num_heads, steps, all steps)`; later tokens are never seen.
             need_weights: also return the weights of both attentions.
 
         Returns:
@@ -230,36 +235,21 @@ class TransformerDecoderBlock(_Block):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        check_sequences(X=X)
-        check_projected("X", X, self.num_hiddens, self.attention.W_q)
+        self.check_newest(X, past)
         check_pair("memory", memory)
-        if past is not None:
-            check_past(past, X, self.num_hiddens, self.attention.num_heads)
         if self.norm_first:
-            found, present, to_past = self.look_back(self.norm1(X), past, need_weights)
+            found, present, to_past = self.look_back(self.norm1(X), past, mask, need_weights)
             X = X + self.dropout(found)
             found, to_memory = self.look_at(memory, self.norm2(X), memory_valid_lens, need_weights)
             X = X + self.dropout(found)
             X = X + self.dropout(self.ffn(self.norm3(X)))
         else:
-            found, present, to_past = self.look_back(X, past, need_weights)
+            found, present, to_past = self.look_back(X, past, mask, need_weights)
             X = self.norm1(X + self.dropout(found))
             found, to_memory = self.look_at(memory, X, memory_valid_lens, need_weights)
             X = self.norm2(X + self.dropout(found))
             X = self.norm3(X + self.dropout(self.ffn(X)))
         return X, present, None if to_past is None or to_memory is None else (to_past, to_memory)
-
-    def look_back(
-        self, X: Tensor, past: KeysAndValues | None, need_weights: bool
-    ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
-        """Causal self-attention: what was found, the keys and values of all tokens so far, and the weights."""
-        K = self.attention.split(self.attention.W_k(X))  # (batch, num_heads, steps, p)
-        V = self.attention.split(self.attention.W_v(X))  # (batch, num_heads, steps, p)
-        if past is not None:
-            K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_heads, all steps, p)
-        mask = causal_mask(X.shape[1], K.shape[2], device=X.device)  # (steps, all steps)
-        found, weights = separate(self.attention(X, K, V, mask=mask, need_weights=need_weights))
-        return found, (K, V), weights
 
     def look_at(
         self, memory: KeysAndValues, X: Tensor, valid_lens: Tensor | None, need_weights: bool

@@ -27,10 +27,10 @@ def pool(*shapes: tuple[int, ...], **more: Tensor) -> object:
         (lambda: d2l.masked_softmax(X[0]), r"X must hold floating-point scores of shape .* \(3, 4\)"),
         (lambda: d2l.masked_softmax(X.long()), r"X must hold floating-point scores .* torch.int64"),
         (
-            lambda: d2l.masked_softmax(X, torch.tensor([1.0, 2])),
-            r"valid_lens must be a tensor of integers, got .*float",
+            lambda: d2l.masked_softmax(X, torch.tensor([1.5, 2])),
+            r"valid_lens must hold whole numbers, got 1.5",
         ),
-        (lambda: d2l.masked_softmax(X, [1, 2]), r"valid_lens must be a tensor of integers, got list"),
+        (lambda: d2l.masked_softmax(X, [1, 2]), r"valid_lens must be a tensor of whole numbers, got list"),
         (lambda: d2l.masked_softmax(X, torch.tensor([1, 5])), r"valid_lens must lie in 0..4 .* from 1 to 5"),
         (lambda: d2l.masked_softmax(X, torch.tensor([-1, 2])), r"valid_lens must lie in 0..4 .* from -1 to 2"),
         (lambda: d2l.masked_softmax(X, torch.tensor(2)), r"valid_lens must have shape \(batch,\) or .* got \(\)"),

@@ -12,7 +12,7 @@ from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.masks import causal_mask
 from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged
 from d2lmini.exercises.prediction import Number, prediction
-from d2lmini.transformer.blocks import PositionWiseFFN
+from d2lmini.transformer.layers import PositionWiseFFN
 
 # Parameters of an encoder block, weights of cross-attention, numbers in a key-value cache.
 prediction(

@@ -19,7 +19,8 @@ from d2lmini.exercises.core import (
     expect_pair,
     expect_unchanged,
 )
-from d2lmini.transformer.stacks import DecoderState, TransformerDecoder
+from d2lmini.transformer.stacks import TransformerDecoder
+from d2lmini.transformer.state import DecoderState
 
 _IGNORED = -100  # the label that F.cross_entropy leaves out
 

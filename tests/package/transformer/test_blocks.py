@@ -238,7 +238,7 @@ def test_sizes_are_checked(changed: dict[str, Any], message: str) -> None:
         (lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 9)), "memory must have size 8"),
         (
             lambda e, d: d(torch.zeros(2, 2).long(), torch.zeros(1, 3, 8)),
-            r"tokens must have the batch size of the memory, 1, got \(2, 2\)",
+            r"tokens must have the batch size of the state, 1, got \(2, 2\)",
         ),
         (
             lambda e, d: d(torch.zeros(1, 2).long(), torch.zeros(1, 3, 8), torch.tensor([4])),

@@ -144,7 +144,7 @@ def test_a_state_that_does_not_fit_is_refused(state: Callable[[], Any], message:
         (torch.zeros(2, 3, 8).double(), None, "memory must have the dtype"),
         (torch.zeros(2, 8), None, "memory must have shape"),
         (torch.zeros(2, 3, 8), torch.tensor([4, 1]), r"memory_valid_lens must lie in 0\.\.3"),
-        (torch.zeros(2, 3, 8), torch.tensor([1.0, 1.0]), "memory_valid_lens must be .*integers"),
+        (torch.zeros(2, 3, 8), torch.tensor([0.5, 1.0]), "memory_valid_lens must hold whole numbers, got 0.5"),
         (torch.zeros(2, 3, 8), [1, 2], "memory_valid_lens must .*got list"),
         (torch.zeros(2, 3, 8), torch.tensor([1]), r"memory_valid_lens must have shape \(2,\), got \(1,\)"),
         (torch.zeros(2, 3, 8), torch.ones(2, 3).long(), r"memory_valid_lens must have shape .*got \(2, 3\)"),
