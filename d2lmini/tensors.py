@@ -96,11 +96,10 @@ def check_sequences(**sequences: Tensor) -> None:
             raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
         if X.dim() != 3:
             raise ValueError(f"{name} must have shape (batch, steps, size), got {name_shape(X)}")
-    tensors = list(sequences.values())
-    mixed = len({X.dtype for X in tensors}) > 1 and not all(autocasts(X.device) for X in tensors)
-    if mixed or not all(X.is_floating_point() for X in tensors):
-        names = ", ".join(sequences)
-        raise ValueError(f"{names} must share one floating-point dtype, got {[X.dtype for X in tensors]}")
+    dtypes = [X.dtype for X in sequences.values()]
+    mixed = dtypes.count(dtypes[0]) < len(dtypes) and not all(autocasts(X.device) for X in sequences.values())
+    if mixed or not all(dtype.is_floating_point for dtype in dtypes):
+        raise ValueError(f"{', '.join(sequences)} must share one floating-point dtype, got {dtypes}")
 
 
 def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
@@ -149,7 +148,7 @@ def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int)
     if tuple(K.shape) != fitting or not isinstance(V, Tensor) or V.shape != K.shape:
         found = f"{name_shape(K)} and {name_shape(V)}"
         raise ValueError(f"K and V must have shape (batch, num_heads, keys, p) = {fitting}, got {found}")
-    if len({queries.dtype, K.dtype, V.dtype}) > 1 and not all(may_autocast(part) for part in (queries, K, V)):
+    if not queries.dtype == K.dtype == V.dtype and not all(may_autocast(part) for part in (queries, K, V)):
         found = f"{queries.dtype}, {K.dtype} and {V.dtype}"
         raise ValueError(f"queries, K and V must share one floating-point dtype, got {found}")
 

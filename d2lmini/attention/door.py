@@ -24,8 +24,8 @@ class Admitted(NamedTuple):
         keys: `(..., keys, key_size)`, 0 where nobody sees a key.
         values: `(..., keys, value_size)`, 0 where nobody sees a value.
         allowed: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`; `None` if everything is allowed.
-        bias: numbers to add to the scores, of the same shape, in at least float32; `None` if there are none. They are
-            not minus infinity.
+        bias: numbers to add to the scores, of the same shape, in at least float32; `None` if there are none. They leave
+            each query a key.
         causal: whether query i sees the keys 0..i, and nothing else is forbidden: then `allowed` and `bias` are `None`,
             and there are as many queries as keys. A kernel that knows this needs no mask.
     """
@@ -102,15 +102,25 @@ def spell_out_causal(admitted: Admitted) -> Admitted:
 def admit_bias(
     bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor
 ) -> tuple[Tensor, Tensor | None]:
-    """Move minus infinity from the bias to the mask: it means *may not attend*, as in PyTorch's float masks."""
+    """Move minus infinity from the bias to the mask: it means *may not attend*, as in PyTorch's float masks.
+
+    Where each query sees a key and each key is seen, it may stay.
+    """
     check_bias(bias, shape, queries.device)
     bias = bias.to(torch.promote_types(queries.dtype, torch.float32))
     bias = spell_out(bias, shape)
-    extremes = read_range(bias)
-    if extremes is not None and extremes[0] > -math.inf:  # one look at all numbers costs less than copies of them
+    # A query that sees no key does not see the first one, and a key that nobody sees is not seen by the first query.
+    edges = (bias[..., :1, :], bias[..., :1]) if allowed is None else (bias,)
+    if not any(may_forbid(numbers) for numbers in edges):
         return bias, allowed
     allowed = ~bias.isneginf() if allowed is None else allowed & ~bias.isneginf()
     return bias.masked_fill(~allowed, 0.0), allowed
+
+
+def may_forbid(numbers: Tensor) -> bool:
+    """Whether there is minus infinity among the numbers, or nobody can look: a look costs less than a copy of them."""
+    extremes = read_range(numbers)
+    return extremes is None or not extremes[0] > -math.inf
 
 
 def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
