@@ -66,8 +66,8 @@ def check_state(state: DecoderState, tokens: Tensor, num_blks: int, num_memories
     memory, past = len(state.memory), len(state.past)
     if memory != num_memories or past not in (0, num_blks):
         raise ValueError(f"state must be of {num_blks} blocks, got one of {memory} with a past of {past}")
-    lengths = sorted({K.shape[-2] for K, _ in state.past})
-    if len(lengths) > 1:
+    if any(K.shape[-2] != state.num_steps for K, _ in state.past):
+        lengths = sorted({K.shape[-2] for K, _ in state.past})
         raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")
     batch = state.batch_size
     if isinstance(tokens, Tensor) and tokens.dim() == 2 and batch not in (None, tokens.shape[0]):

@@ -1,0 +1,86 @@
+"""What records a graph: compile, export, trace, ONNX. The graph serves other batches and lengths than it was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.export import Dim
+
+import d2lmini as d2l
+from tests.package.tools_of_torch.guests import every_guest, example, expect_same, invite
+
+DYNAMIC = ({0: Dim("batch"), 1: Dim("steps", max=900)},)
+
+
+@pytest.fixture(autouse=True)
+def forget_graphs() -> Iterator[None]:
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()
+
+
+def count_graphs(module: Any, dynamic: bool | None = None) -> tuple[Any, list[Any]]:
+    """The module, compiled as one graph, and a list that grows by each graph."""
+    graphs: list[Any] = []
+
+    def note(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return graph
+
+    return torch.compile(module, backend=note, fullgraph=True, dynamic=dynamic), graphs
+
+
+@every_guest
+def test_two_graphs_serve_all_lengths(name: str) -> None:
+    """The first for the first length, the second for any."""
+    guest = invite(name)
+    compiled, graphs = count_graphs(guest)
+    for steps in (5, 6, 9, 12, 20):
+        expect_same(compiled(example(steps=steps)), guest(example(steps=steps)))
+    assert 1 <= len(graphs) <= 2
+
+
+@every_guest
+def test_an_exported_module_is_the_module(name: str) -> None:
+    guest = invite(name)
+    windows = name == "restricted attention"  # `unfold` fixes how many windows there are
+    exported = torch.export.export(guest, (example(),), dynamic_shapes=None if windows else DYNAMIC).module()
+    for X in (example(),) if windows else (example(), example(2, 9)):
+        expect_same(exported(X), guest(X))
+
+
+@every_guest
+def test_a_traced_module_is_the_module(name: str) -> None:
+    guest = invite(name)
+    traced = torch.jit.trace(guest, (example(),))
+    for X in (example(), example(2, 9)):
+        expect_same(traced(X), guest(X))
+
+
+@pytest.mark.parametrize(
+    "name", ["causal attention", "attention with lengths", "grouped queries", "encoder", "decoder", "decoder only, t5"]
+)
+def test_an_onnx_model_is_the_module(name: str) -> None:
+    guest = invite(name)
+    program = torch.onnx.export(guest, (example(),), dynamo=True, dynamic_shapes=DYNAMIC, verbose=False)
+    assert program is not None
+    expect_same(program(example(2, 9))[0], guest(example(2, 9)))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "t5"])
+def test_decoding_is_compiled_once(positions: str) -> None:
+    """A state that grows needs no cache of a fixed size: one graph serves all steps after the prompt."""
+    torch.manual_seed(0)
+    model = d2l.DecoderOnlyTransformer(9, 16, 32, 4, 2, 0.0, positions=positions).eval()
+    tokens = torch.randint(9, (2, 14))
+    _, state, _ = model.step(tokens[:, :4], model.start())
+    step, graphs = count_graphs(model.step, dynamic=True)
+    found = []
+    for i in range(4, 14):
+        logits, state, _ = step(tokens[:, i : i + 1], state)
+        found.append(logits)
+    expect_same(torch.cat(found, dim=1), model(tokens)[:, 4:])
+    assert len(graphs) == 1

@@ -1,0 +1,141 @@
+"""Where a module may be: on the meta device and back, made on a device and in a dtype, under autocast, inside vmap."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import functional_call, grad, vmap
+
+import d2lmini as d2l
+from d2lmini.positions.by_name import POSITIONS
+from tests.package.tools_of_torch.guests import every_guest, example, expect_same, invite
+
+MAKERS: dict[str, Any] = {
+    "AdditiveAttention": lambda **where: d2l.AdditiveAttention(4, 4, 5, 0.0, **where),
+    "SelfAttention": lambda **where: d2l.SelfAttention(4, **where),
+    "MultiHeadAttention": lambda **where: d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, True, **where),
+    "Convolution": lambda **where: d2l.Convolution(4, 3, **where),
+    "SeparableConvolution": lambda **where: d2l.SeparableConvolution(4, 3, **where),
+    "RestrictedSelfAttention": lambda **where: d2l.RestrictedSelfAttention(4, 2, **where),
+    "PositionalEncoding": lambda **where: d2l.PositionalEncoding(4, 0.0, 9, **where),
+    "LearnedPositionalEncoding": lambda **where: d2l.LearnedPositionalEncoding(4, 0.0, 9, **where),
+    "RelativePositionBias": lambda **where: d2l.RelativePositionBias(2, **where),
+    "RelativePositionKeys": lambda **where: d2l.RelativePositionKeys(2, **where),
+    "AddNorm": lambda **where: d2l.AddNorm(4, 0.0, **where),
+    "PositionWiseFFN": lambda **where: d2l.PositionWiseFFN(4, 8, 4, **where),
+    "TransformerEncoderBlock": lambda **where: d2l.TransformerEncoderBlock(4, 8, 2, 0.0, True, **where),
+    "TransformerDecoderBlock": lambda **where: d2l.TransformerDecoderBlock(4, 8, 2, 0.0, True, **where),
+}
+for scheme in POSITIONS:
+    for stack in (d2l.TransformerEncoder, d2l.TransformerDecoder, d2l.DecoderOnlyTransformer):
+        MAKERS[f"{stack.__name__}, {scheme}"] = lambda stack=stack, scheme=scheme, **where: stack(
+            7, 4, 8, 2, 2, 0.0, True, norm_first=True, positions=scheme, **where
+        )
+
+
+@pytest.mark.parametrize("name", list(MAKERS))
+def test_weights_are_made_where_and_as_one_says(name: str) -> None:
+    module = MAKERS[name](device="meta", dtype=torch.float64)
+    tensors = [*module.parameters(), *module.buffers()]
+    assert tensors and all(tensor.is_meta and tensor.dtype == torch.float64 for tensor in tensors)
+    plain = MAKERS[name]()
+    assert all(tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in plain.parameters())
+
+
+def test_a_module_made_without_numbers_gets_all_it_needs() -> None:
+    """A table of sinusoids is in no state_dict: it is made anew where the module leaves the meta device."""
+    sizes: Any = (7, 4, 8, 2, 2, 0.0)
+    model = d2l.DecoderOnlyTransformer(*sizes)
+    empty = torch.nn.utils.skip_init(d2l.DecoderOnlyTransformer, *sizes)
+    empty.load_state_dict(model.state_dict())
+    tokens = torch.tensor([[1, 2, 3]])
+    torch.testing.assert_close(empty(tokens), model(tokens))
+    table = d2l.PositionalEncoding(4, 0.0, 9, device="meta").to_empty(device="cpu").P
+    assert torch.equal(table, d2l.PositionalEncoding(4, 0.0, 9).P)
+
+
+@every_guest
+def test_meta_tensors_go_through(name: str) -> None:
+    guest = invite(name)
+    result = copy.deepcopy(guest).to("meta")(example().to("meta"))
+    assert result.is_meta and result.shape == guest(example()).shape
+
+
+@every_guest
+def test_fake_tensors_go_through(name: str) -> None:
+    guest, X = invite(name), example()
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert guest(mode.from_tensor(X)).shape == X.shape[:2] + guest(X).shape[2:]
+
+
+@every_guest
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_autocast_takes_what_a_layer_before_has_cast(name: str, dtype: torch.dtype) -> None:
+    guest, X = invite(name), example()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = guest(X.to(dtype)).float()
+    tolerance = 0.1 * guest(X).abs().max().item()
+    torch.testing.assert_close(found, guest(X.to(dtype).float()), atol=tolerance, rtol=0.1)
+
+
+@every_guest
+def test_it_goes_through_vmap(name: str) -> None:
+    if name == "attention, relative-keys":
+        pytest.skip("PyTorch's kernel on the CPU does not differentiate a bias that vmap has made")
+    guest, X = invite(name), torch.stack([example(), example().flip(1)])
+    expect_same(vmap(guest)(X), torch.stack([guest(X[0]), guest(X[1])]))
+
+
+@every_guest
+def test_each_example_has_its_own_gradient(name: str) -> None:
+    guest, X = invite(name), example()
+    parameters = {key: parameter.detach() for key, parameter in guest.named_parameters()}
+
+    def loss(parameters: Any, one: torch.Tensor) -> torch.Tensor:
+        return functional_call(guest, parameters, (one[None],)).square().sum()
+
+    each = vmap(grad(loss), in_dims=(None, 0))(parameters, X)
+    guest(X).square().sum().backward() if parameters else None
+    for key, parameter in guest.named_parameters():
+        expected = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        torch.testing.assert_close(each[key].sum(0), expected, atol=1e-3, rtol=1e-3)
+
+
+class LoRA(nn.Module):
+    """A layer with a low-rank change beside it, which has no weight of its own."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__()
+        self.layer = layer
+        self.down, self.up = nn.Linear(layer.in_features, 2, bias=False), nn.Linear(2, layer.out_features, bias=False)
+
+    def forward(self, X: torch.Tensor) -> torch.Tensor:
+        return self.layer(X) + self.up(self.down(X))
+
+
+def find_linear_layers(module: nn.Module) -> list[tuple[nn.Module, str, nn.Linear]]:
+    """Each linear layer, where it hangs and by which name."""
+    pairs = [(parent, *child) for parent in module.modules() for child in parent.named_children()]
+    return [(parent, name, child) for parent, name, child in pairs if isinstance(child, nn.Linear)]
+
+
+@every_guest
+def test_linear_layers_may_be_exchanged(name: str) -> None:
+    guest, X = invite(name), example()
+    exchanged = copy.deepcopy(guest)
+    for parent, key, layer in find_linear_layers(exchanged):
+        setattr(parent, key, LoRA(layer))
+        nn.init.zeros_(getattr(parent, key).up.weight)
+    expect_same(exchanged(X), guest(X))
+
+
+@every_guest
+def test_linear_layers_may_hold_whole_numbers(name: str) -> None:
+    guest, X = invite(name), example()
+    small = torch.ao.quantization.quantize_dynamic(copy.deepcopy(guest), {nn.Linear}, dtype=torch.qint8)
+    assert (small(X) - guest(X)).abs().mean() < 0.2 * guest(X).abs().mean()
