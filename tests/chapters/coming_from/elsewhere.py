@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor, nn
@@ -16,30 +17,37 @@ def mix(Q: Tensor, K: Tensor, V: Tensor, added: Tensor) -> tuple[Tensor, Tensor]
     return torch.einsum("bhqk,bhkp->bqhp", weights, V).flatten(2), weights
 
 
-class _Projected(nn.Module):
-    """Attention with the parameters of one of our layers."""
-
-    def __init__(self, like: d2l.MultiHeadAttention) -> None:
-        super().__init__()
-        self.num_heads = like.num_heads
-        self.q_proj, self.k_proj, self.v_proj, self.output_proj = like.W_q, like.W_k, like.W_v, like.W_o
-
-    def attend(self, x: Tensor, y: Tensor, added: Tensor) -> Tensor:
-        projected = (self.q_proj(x), self.k_proj(y), self.v_proj(y))
-        Q, K, V = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in projected)
-        return self.output_proj(mix(Q, K, V, added)[0])
-
-
 # ---- torchtune -------------------------------------------------------------------------------------------------------
 
 
-class TorchtunesAttention(_Projected):
+class MultiHeadAttention(nn.Module):
     """A mask is `(batch, queries, keys)`, `True` = may attend; without one attention is causal."""
+
+    def __init__(
+        self,
+        *,
+        embed_dim: int,
+        num_heads: int,
+        num_kv_heads: int,
+        head_dim: int,
+        q_proj: nn.Module,
+        k_proj: nn.Module,
+        v_proj: nn.Module,
+        output_proj: nn.Module,
+    ) -> None:
+        super().__init__()
+        assert embed_dim == num_heads * head_dim and num_heads % num_kv_heads == 0
+        self.num_heads, self.num_kv_heads, self.head_dim = num_heads, num_kv_heads, head_dim
+        self.q_proj, self.k_proj, self.v_proj, self.output_proj = q_proj, k_proj, v_proj, output_proj
 
     def forward(self, x: Tensor, y: Tensor, *, mask: Tensor | None = None) -> Tensor:
         if mask is None:
             mask = torch.ones(len(x), x.shape[1], y.shape[1]).tril().bool()
-        return self.attend(x, y, torch.zeros(mask.shape).masked_fill(~mask, -math.inf)[:, None])
+        added = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)[:, None]
+        projected = (self.q_proj(x), self.k_proj(y), self.v_proj(y))
+        Q, K, V = (part.unflatten(2, (-1, self.head_dim)).transpose(1, 2) for part in projected)
+        mine = torch.arange(self.num_heads) * self.num_kv_heads // self.num_heads  # whose keys a head has
+        return self.output_proj(mix(Q, K[:, mine], V[:, mine], added)[0])
 
 
 class RotaryPositionalEmbeddings(nn.Module):
@@ -58,12 +66,18 @@ class RotaryPositionalEmbeddings(nn.Module):
 # ---- Hugging Face ----------------------------------------------------------------------------------------------------
 
 
-class EagerAttention(_Projected):
+class EagerAttention(nn.Module):
     """Where `attention_mask`, `(batch, keys)`, is 0, the lowest number is added to the scores."""
+
+    def __init__(self, like: d2l.MultiHeadAttention) -> None:
+        super().__init__()
+        self.num_heads, self.parts, self.dense = like.num_heads, [like.W_q, like.W_k, like.W_v], like.W_o
 
     def forward(self, hidden_states: Tensor, attention_mask: Tensor) -> Tensor:
         added = (1.0 - attention_mask[:, None, None]) * torch.finfo(torch.float32).min
-        return self.attend(hidden_states, hidden_states, added)
+        projected = (part(hidden_states) for part in self.parts)
+        Q, K, V = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in projected)
+        return self.dense(mix(Q, K, V, added)[0])
 
 
 class Conv1D(nn.Module):
@@ -87,6 +101,32 @@ class GPT2Attention(nn.Module):
         Q, K, V = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in parts)
         later = torch.full((Q.shape[2], Q.shape[2]), -math.inf).triu(1)
         return self.c_proj(mix(Q, K, V, later)[0])
+
+
+class CausalModel(nn.Module):
+    """A causal language model of PyTorch's layers. What it keeps are the tokens, so that nothing is saved."""
+
+    def __init__(self, vocab_size: int, size: int, num_heads: int, ffn: int, num_layers: int) -> None:
+        super().__init__()
+        self.embedding, self.dense = nn.Embedding(vocab_size, size), nn.Linear(size, vocab_size)
+        layers = (nn.TransformerEncoderLayer(size, num_heads, ffn, 0.0, batch_first=True) for _ in range(num_layers))
+        self.layers, self.P = nn.ModuleList(layers), d2l.PositionalEncoding(size, 0.0).P[0]
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        past_key_values: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+    ) -> SimpleNamespace:
+        tokens = input_ids if past_key_values is None else torch.cat([past_key_values, input_ids], dim=1)
+        steps = torch.arange(tokens.shape[1])
+        X = self.embedding(tokens) + self.P[steps if position_ids is None else position_ids]
+        counts = torch.ones_like(tokens) if attention_mask is None else attention_mask
+        allowed = (steps <= steps[:, None]) & counts.bool()[:, None] | torch.eye(len(steps)).bool()
+        for layer in self.layers:
+            X = layer(X, src_mask=~allowed.repeat_interleave(layer.self_attn.num_heads, dim=0))
+        return SimpleNamespace(logits=self.dense(X[:, -input_ids.shape[1] :]), past_key_values=tokens)
 
 
 def rotary_tables(steps: int, size: int) -> tuple[Tensor, Tensor]:

@@ -97,7 +97,12 @@ def meet_pytorch() -> tuple[Names, Names]:
 
 def meet_torchtune() -> tuple[Names, Names]:
     page = prepare("From torchtune")
-    return page | vars(elsewhere) | {"attention": elsewhere.TorchtunesAttention(page["ours"])}, page
+    ours, sizes = (
+        page["ours"],
+        {"embed_dim": page["d"], "num_heads": page["h"], "num_kv_heads": page["h"], "head_dim": 4},
+    )
+    parts = {"q_proj": ours.W_q, "k_proj": ours.W_k, "v_proj": ours.W_v, "output_proj": ours.W_o}
+    return page | vars(elsewhere) | {"attention": elsewhere.MultiHeadAttention(**sizes, **parts)}, page
 
 
 def meet_hugging_face() -> tuple[Names, Names]:
@@ -105,7 +110,13 @@ def meet_hugging_face() -> tuple[Names, Names]:
     cos, sin = elsewhere.rotary_tables(page["Q"].shape[2], page["Q"].shape[3])
     page["attn"] = elsewhere.GPT2Attention(page["d"], page["h"])
     page["attention"] = elsewhere.EagerAttention(page["ours"])
-    return page | vars(elsewhere) | {"cos": cos, "sin": sin}, page
+    model = elsewhere.CausalModel(page["vocab_size"], page["d"], page["h"], page["ffn"], 2)
+    shake(model)
+    for blk, layer in zip(page["gpt"].blks, model.layers, strict=True):
+        load_parameters(blk, layer.state_dict())
+    for name in ("embedding", "dense"):
+        getattr(page["gpt"], name).load_state_dict(getattr(model, name).state_dict())
+    return page | vars(elsewhere) | {"cos": cos, "sin": sin, "model": model}, page
 
 
 def meet_mistakes() -> tuple[Names, Names]:

@@ -67,6 +67,14 @@ def test_an_encoder_layer_of_pytorch(norm_first: bool) -> None:
 
 
 @either_norm
+def test_an_encoder_layer_of_pytorch_in_a_decoder_without_an_encoder(norm_first: bool) -> None:
+    theirs = shaken(nn.TransformerEncoderLayer(12, 3, norm_first=norm_first, **PYTORCHS))
+    gpt = d2l.DecoderOnlyTransformer(11, 12, 20, 3, 1, 0.0, True, norm_first=norm_first)
+    X, mask = drawn(2, 5, 12), d2l.causal_mask(5)
+    close(loaded(gpt.blks[0], theirs)(X)[0], theirs(X, src_mask=~mask))
+
+
+@either_norm
 def test_a_decoder_layer_of_pytorch(norm_first: bool) -> None:
     theirs = shaken(nn.TransformerDecoderLayer(12, 3, norm_first=norm_first, **PYTORCHS))
     ours = loaded(d2l.TransformerDecoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first), theirs)
@@ -180,6 +188,11 @@ REFUSED = [
         r"nothing for 6 .*: cross_attention.W_q.weight",
     ),
     # Sizes.
+    (
+        lambda: attention(num_kv_heads=1),
+        lambda: mha(12, 3, bias=False),
+        r"in_proj_weight must fit .*W_k.weight \(4, 12\)",
+    ),
     (
         lambda: attention(bias=True),
         lambda: mha(9, 3),
