@@ -1,4 +1,4 @@
-"""What the package costs in time and memory beside PyTorch, in one table: `python -m tools.package_speed`. It is no test.
+"""What the package costs in time and memory beside PyTorch: `python -m tools.package_speed`. It is not a test.
 
 One thread. The calls that are compared run in turns; of each the shortest time counts.
 """
@@ -128,7 +128,7 @@ class PlainGPT(nn.Module):
 
 def decode(gpt: PlainGPT) -> Iterator[None]:
     """Decode one token after the other."""
-    tokens, past = torch.zeros(1, 1, dtype=torch.long), []
+    tokens, past = torch.zeros(1, 1, dtype=torch.long), list[Any]()
     for i in range(200):
         logits, past = gpt(tokens, past, i)
         tokens = logits[:, -1:].argmax(-1)

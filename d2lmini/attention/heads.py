@@ -217,7 +217,7 @@ class MultiHeadAttention(nn.Module):
         return X.reshape(*X.shape[:2], X.shape[2] // p, p).transpose(1, 2)
 
     def share(self, X: Tensor) -> Tensor:
-        """Give neighbouring heads the same keys or values: `(batch, num_kv_heads, steps, p)` to `(batch, num_heads, steps, p)`."""
+        """Repeat keys or values for the heads that share them: from `num_kv_heads` to `num_heads` in dimension 1."""
         return X.repeat_interleave(self.num_heads // X.shape[1], dim=1)
 
     def join(self, heads: Tensor) -> Tensor:

@@ -138,7 +138,9 @@ class _CausalBlock(_Block):
         """Causal self-attention: what was found, the keys and values of all tokens so far, and the weights."""
         K = self.attention.split(self.attention.W_k(X))  # (batch, num_heads, steps, p)
         V = self.attention.split(self.attention.W_v(X))  # (batch, num_heads, steps, p)
-        if past is not None:
+        if past is None:
+            K, V = K.contiguous(), V.contiguous()  # laid out like all later ones, so that one compiled step serves all
+        else:
             K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_heads, all steps, p)
         found, weights = separate(self.attention(X, K, V, mask=mask, causal=True, need_weights=need_weights))
         return found, (K, V), weights

@@ -65,7 +65,8 @@ def check_state(state: DecoderState, tokens: Tensor, num_blks: int, num_memories
         raise ValueError(f"state must be what start or step has returned, got {name_tensor(state)}")
     memory, past = len(state.memory), len(state.past)
     if memory != num_memories or past not in (0, num_blks):
-        raise ValueError(f"state must be of {num_blks} blocks, got one of {memory} with a past of {past}")
+        fitting = f"a memory of {num_memories} blocks and a past of 0 or {num_blks}"
+        raise ValueError(f"state must have {fitting}, got {memory} and {past}")
     if any(K.shape[-2] != state.num_steps for K, _ in state.past):
         lengths = sorted({K.shape[-2] for K, _ in state.past})
         raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")

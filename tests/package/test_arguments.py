@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from d2lmini.arguments import check_choice, check_flag, check_names, check_number, check_size
@@ -14,7 +15,7 @@ from d2lmini.arguments import check_choice, check_flag, check_names, check_numbe
 @pytest.mark.parametrize(
     ("check", "right", "wrong", "message"),
     [
-        (check_size, [1, 10**9], [0, -1, 2.0, True, "3", None], "x must be an integer of at least 1, got "),
+        (check_size, [1, 10**9, np.int64(2)], [0, -1, 2.0, True, "3", None], "x must be an integer of at least 1, got "),
         (check_flag, [True, False], [1, 0, "yes", None], "x must be True or False, got "),
         (
             lambda name, given: check_number(name, given, 0, 1),

@@ -81,3 +81,50 @@ def test_a_bias_on_another_device_is_refused() -> None:
     X = torch.randn(1, 3, 4)
     with pytest.raises(ValueError, match="on the device of the queries, cpu, got meta"):
         d2l.DotProductAttention(0.0)(X, X, X, bias=torch.zeros(3, 3, device="meta"))
+
+
+def test_a_bias_that_leaves_each_query_a_key_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Minus infinity or not: a copy of n x n numbers costs more than attention itself."""
+    kernel, given = torch.nn.functional.scaled_dot_product_attention, []
+
+    def spy(*args: Any, attn_mask: torch.Tensor, **kwargs: Any) -> torch.Tensor:
+        given.append(attn_mask.data_ptr())
+        return kernel(*args, attn_mask=attn_mask, **kwargs)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", spy)
+    X, bias = torch.randn(1, 4, 4), torch.randn(4, 4)
+    d2l.DotProductAttention(0.0)(X, X, X, bias=bias)
+    bias[1, 2] = bias[3, 3] = -math.inf
+    found = d2l.DotProductAttention(0.0)(X, X, X, bias=bias)
+    assert given == [bias.data_ptr()] * 2
+    torch.testing.assert_close(found, d2l.DotProductAttention(0.0)(X, X, X, bias=bias, need_weights=True)[0])
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("hidden", [(0, 2), (slice(None), 1), (slice(None), 0), (2, slice(None)), (slice(1, None), 3)])
+def test_what_minus_infinity_hides_may_hold_anything(hidden: Any, need_weights: bool) -> None:
+    """A key that nobody sees and a query that sees nothing, wherever they stand."""
+    torch.manual_seed(0)
+    bias, X = torch.randn(4, 4), torch.randn(1, 4, 4)
+    bias[hidden] = -math.inf
+    V = X.clone()
+    V[:, bias.isneginf().all(0)] = math.nan
+    V.requires_grad_()
+    found = d2l.DotProductAttention(0.0)(X, X, V, bias=bias, need_weights=need_weights)
+    found = found[0] if need_weights else found
+    weights = (X @ X.mT / 2 + bias).softmax(-1).nan_to_num(0)
+    torch.testing.assert_close(found, weights @ V.nan_to_num(0))
+    (grad,) = torch.autograd.grad(found.square().sum(), V)
+    assert grad.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_lengths_may_be_whole_numbers_in_floating_point(dtype: torch.dtype) -> None:
+    """As in D2L's data for BERT; in half precision too, which does not know all positions."""
+    X = torch.randn(2, 2500, 2)
+    found = d2l.DotProductAttention(0.0)(X, X, X, torch.tensor([2048, 1], dtype=dtype))
+    torch.testing.assert_close(found, d2l.DotProductAttention(0.0)(X, X, X, torch.tensor([2048, 1])))
+    with pytest.raises(ValueError, match=r"valid_lens must hold whole numbers, got 1\.5"):
+        d2l.DotProductAttention(0.0)(X, X, X, torch.tensor([1.5, 1], dtype=dtype))
+    with pytest.raises(ValueError, match=r"valid_lens must lie in 0\.\.2500"):
+        d2l.DotProductAttention(0.0)(X, X, X, torch.tensor([math.nan, 1], dtype=dtype))

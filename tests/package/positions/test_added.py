@@ -131,3 +131,28 @@ def test_the_learned_table_is_trained_where_it_was_used() -> None:
 def test_the_default_device_is_used(encoding: Any) -> None:
     with torch.device("meta"):
         assert encoding(4, 0.0, 8)(torch.zeros(1, 3, 4)).device.type == "meta"
+
+
+@pytest.mark.parametrize("kind", [d2l.PositionalEncoding, d2l.LearnedPositionalEncoding])
+def test_each_example_may_begin_at_a_position_of_its_own(kind: Any) -> None:
+    module, X = kind(6, 0.0, 12), torch.randn(3, 4, 6)
+    found = module(X, offset=torch.tensor([0, 8, -2]))
+    torch.testing.assert_close(found[:2], torch.cat([module(X[:1]), module(X[1:2], offset=8)]))
+    torch.testing.assert_close(found[2:, 2:], module(X[2:, 2:]))  # the two before are padding
+    torch.testing.assert_close(found[2, :2], X[2, :2] + module.P[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("offset", "message"),
+    [
+        (
+            torch.tensor([0, 9, 0]),
+            "a sequence of length 4 that begins at position offset=9 does not fit into max_len=12",
+        ),
+        (torch.tensor([0, 1]), r"offset must have shape \(3,\), got \(2,\)"),
+        (torch.tensor([0.0, 1.0, 2.0]), "offset must be a tensor of integers, got torch.float32"),
+    ],
+)
+def test_offsets_that_do_not_fit_are_refused(offset: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        d2l.PositionalEncoding(6, 0.0, 12)(torch.randn(3, 4, 6), offset=offset)

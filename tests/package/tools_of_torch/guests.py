@@ -52,7 +52,7 @@ def attention(positions: str = "none", num_kv_heads: int | None = None, **kwargs
 
 
 def stack(kind: Any, positions: str = "sinusoidal", **kwargs: Any) -> OfOneSequence:
-    return OfTokens(kind(VOCAB_SIZE, SIZE, 32, NUM_HEADS, 2, 0.0, positions=positions), **kwargs)
+    return OfTokens(kind(VOCAB_SIZE, SIZE, 32, NUM_HEADS, 1, 0.0, positions=positions), **kwargs)
 
 
 GUESTS: dict[str, Callable[[], OfOneSequence]] = {

@@ -93,6 +93,7 @@ def test_add_norm() -> None:
     torch.manual_seed(1)
     torch.testing.assert_close(dropped, F.layer_norm(X + F.dropout(Y, 0.5), [4]))
     assert d2l.AddNorm((3, 4), 0.0)(X, Y).mean(dim=(1, 2)).abs().max() < 1e-6
+    assert torch.equal(d2l.AddNorm([3, 4], 0.0)(X, Y), d2l.AddNorm((3, 4), 0.0)(X, Y))  # as D2L and PyTorch write it
     with pytest.raises(ValueError, match=r"same shape, got \(2, 3, 4\) and \(2, 1, 4\)"):
         add_norm(X, Y[:, :1])
 

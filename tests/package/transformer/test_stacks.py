@@ -115,10 +115,10 @@ def with_past(change: Callable[[Any], Any]) -> Any:
     ("state", "message"),
     [
         (lambda: None, "state must be what start or step has returned, got NoneType"),
-        (lambda: foreign_state(num_blks=1), "state must be of 2 blocks, got one of 1 with a past of 1"),
-        (lambda: foreign_state(num_blks=3), "state must be of 2 blocks, got one of 3 with a past of 3"),
-        (lambda: with_past(lambda past: past[:1]), "with a past of 1"),
-        (lambda: with_past(lambda past: (*past, past[0])), "with a past of 3"),
+        (lambda: foreign_state(num_blks=1), "a memory of 2 blocks and a past of 0 or 2, got 1 and 1"),
+        (lambda: foreign_state(num_blks=3), "a memory of 2 blocks and a past of 0 or 2, got 3 and 3"),
+        (lambda: with_past(lambda past: past[:1]), "a past of 0 or 2, got 2 and 1"),
+        (lambda: with_past(lambda past: (*past, past[0])), "a past of 0 or 2, got 2 and 3"),
         (
             lambda: with_past(lambda past: (past[0], tuple(torch.cat([part, part], 2) for part in past[1]))),
             r"one length of the past in all blocks, got \[1, 2\]",

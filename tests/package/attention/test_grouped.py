@@ -1,0 +1,72 @@
+"""Grouped queries: fewer heads of keys and values than of queries."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import d2lmini as d2l
+from d2lmini.positions.by_name import IN_ATTENTION
+from tests.package.positions.shared import drawn, scheme
+
+
+def grouped(num_kv_heads: int | None, name: str | None = None) -> d2l.MultiHeadAttention:
+    torch.manual_seed(0)
+    positions = scheme(name, 16, 4) if name else None
+    sizes: Any = (6, 5, 7, 16, 4, 0.0, True)
+    return d2l.MultiHeadAttention(*sizes, positions=positions, num_kv_heads=num_kv_heads).double()
+
+
+def repeat_rows(parameter: torch.Tensor, times: int) -> torch.Tensor:
+    """The parameter of all heads, from that of those which several heads share."""
+    return parameter.unflatten(0, (-1, 4)).repeat_interleave(times, dim=0).flatten(0, 1)
+
+
+@pytest.mark.parametrize(("num_kv_heads", "name"), list(itertools.product([1, 2], [None, *IN_ATTENTION])))
+def test_it_is_attention_whose_heads_share_weights(num_kv_heads: int, name: str | None) -> None:
+    ours, full = grouped(num_kv_heads, name), grouped(None, name)
+    full.load_state_dict(
+        {
+            key: repeat_rows(value, 4 // num_kv_heads) if key.startswith(("W_k", "W_v")) else value
+            for key, value in ours.state_dict().items()
+        }
+    )
+    Q, K, V, lens = drawn(2, 3, 5), drawn(2, 8, 6), drawn(2, 8, 7), torch.tensor([8, 5])
+    mask = torch.rand(2, 4, 3, 8) > 0.3
+    for restriction in ({}, {"causal": True}, {"valid_lens": lens}, {"mask": mask}):
+        expected = full(Q, K, V, **restriction, need_weights=True)  # type: ignore[arg-type]
+        torch.testing.assert_close(ours(Q, K, V, **restriction, need_weights=True), expected)  # type: ignore[arg-type]
+        torch.testing.assert_close(ours(Q, K, V, **restriction), expected[0])  # type: ignore[arg-type]
+        kept = ours.keys_and_values(K, V)
+        assert kept[0].shape == kept[1].shape == (2, num_kv_heads, 8, 4)
+        torch.testing.assert_close(ours(Q, *kept, **restriction), expected[0])  # type: ignore[arg-type]
+
+
+def test_neighbouring_heads_share_as_in_pytorchs_kernel() -> None:
+    ours, Q, K, V = grouped(2), drawn(2, 3, 5), drawn(2, 8, 6), drawn(2, 8, 7)
+    queries, keys, values = ours.split(ours.W_q(Q)), *ours.keys_and_values(K, V)
+    heads = F.scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
+    torch.testing.assert_close(ours(Q, K, V), ours.W_o(heads.transpose(1, 2).flatten(2)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (3, "num_heads must be divisible by num_kv_heads, got num_heads=4 and num_kv_heads=3"),
+        (8, "num_heads must be divisible by num_kv_heads, got num_heads=4 and num_kv_heads=8"),
+        (0, "num_kv_heads must be an integer of at least 1, got 0"),
+        (2.0, "num_kv_heads must be an integer of at least 1, got 2.0"),
+    ],
+)
+def test_a_number_of_heads_that_cannot_be_shared_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        grouped(given)
+
+
+def test_kept_keys_of_all_heads_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"K and V must have shape .* = \(2, 2, 8, 4\), got \(2, 4, 8, 4\)"):
+        grouped(2)(drawn(2, 3, 5), drawn(2, 4, 8, 4), drawn(2, 4, 8, 4))

@@ -1,0 +1,166 @@
+"""A decoder without an encoder, and prompts of several lengths, padded on the left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import d2lmini as d2l
+from tests.package.transformer.shared import SCHEMES, copy_attention, copy_rest, drawn, either_norm, shake
+
+every_scheme = pytest.mark.parametrize("positions", SCHEMES)
+
+
+def writer(**kwargs: Any) -> d2l.DecoderOnlyTransformer:
+    torch.manual_seed(0)
+    made = d2l.DecoderOnlyTransformer(11, 12, 20, 3, 2, 0.0, True, max_len=20, **kwargs).double()
+    shake(made)
+    return made
+
+
+@either_norm
+def test_it_is_pytorchs_encoder_with_a_causal_mask(norm_first: bool) -> None:
+    ours = writer(norm_first=norm_first, positions="none")
+    block = nn.TransformerEncoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=norm_first).double()
+    theirs = nn.TransformerEncoder(block, 2, nn.LayerNorm(12).double() if norm_first else None)
+    shake(theirs)
+    for own, other in zip(ours.blks, theirs.layers, strict=True):
+        copy_attention(own.attention, other.self_attn)  # type: ignore[arg-type]
+        copy_rest(own, other, 2)
+    if norm_first:
+        ours.norm.load_state_dict(theirs.norm.state_dict())  # type: ignore[union-attr]
+    tokens, mask = torch.randint(11, (2, 6)), nn.Transformer.generate_square_subsequent_mask(6).double()
+    expected = ours.dense(theirs(ours.embedding(tokens), mask, is_causal=True))
+    torch.testing.assert_close(ours(tokens), expected)
+
+
+@every_scheme
+@either_norm
+@pytest.mark.parametrize("sizes", [[1] * 6, [3, 1, 2]])
+def test_token_by_token_is_the_parallel_pass(positions: str, sizes: list[int], norm_first: bool) -> None:
+    model, tokens = writer(positions=positions, norm_first=norm_first), torch.randint(11, (2, 6))
+    expected, expected_weights = model(tokens, need_weights=True)
+    torch.testing.assert_close(model(tokens), expected)
+    state, found, rows = model.start(), [], []
+    for part in tokens.split(sizes, dim=1):
+        logits, state, weights = model.step(part, state, need_weights=True)
+        found.append(logits)
+        rows.append(F.pad(weights[1], (0, 6 - weights[1].shape[-1])))
+    torch.testing.assert_close(torch.cat(found, dim=1), expected)
+    torch.testing.assert_close(torch.cat(rows, dim=2), expected_weights[1])
+
+
+@every_scheme
+def test_no_token_sees_a_later_one(positions: str) -> None:
+    model, tokens = writer(positions=positions), torch.randint(11, (2, 6))
+    changed = torch.cat([tokens[:, :4], (tokens[:, 4:] + 1) % 11], dim=1)
+    torch.testing.assert_close(model(changed)[:, :4], model(tokens)[:, :4], atol=0, rtol=0)
+    assert (model(changed)[:, 4:] - model(tokens)[:, 4:]).abs().min(-1).values.max() > 1e-3
+
+
+def pad_left(prompts: list[Tensor]) -> tuple[Tensor, Tensor]:
+    longest = max(map(len, prompts))
+    padding = torch.tensor([longest - len(prompt) for prompt in prompts])
+    return torch.stack([F.pad(prompt, (longest - len(prompt), 0), value=7) for prompt in prompts]), padding
+
+
+@every_scheme
+@either_norm
+def test_prompts_padded_on_the_left_are_read_as_alone(positions: str, norm_first: bool) -> None:
+    model, prompts = writer(positions=positions, norm_first=norm_first), [torch.randint(11, (n,)) for n in (5, 2, 4)]
+    tokens, padding = pad_left(prompts)
+    logits, state, _ = model.step(tokens, model.start(left_padding=padding))
+    torch.testing.assert_close(model(tokens, left_padding=padding), logits)
+    following = torch.randint(11, (3, 2))
+    for i in range(2):
+        logits, state, _ = model.step(following[:, i : i + 1], state)
+        for prompt, found, new in zip(prompts, logits, following, strict=True):
+            alone = model(torch.cat([prompt, new[: i + 1]])[None])[0, -1]
+            torch.testing.assert_close(found[0], alone)
+
+
+@every_scheme
+def test_a_decoder_with_a_memory_takes_padded_prompts_too(positions: str) -> None:
+    torch.manual_seed(0)
+    model = d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0, True, max_len=20, positions=positions).double()
+    shake(model)
+    E, lens, prompts = drawn(2, 4, 12), torch.tensor([4, 2]), [torch.randint(11, (n,)) for n in (2, 5)]
+    tokens, padding = pad_left(prompts)
+    logits, state, _ = model.step(tokens, model.start(E, lens, left_padding=padding))
+    torch.testing.assert_close(model(tokens, E, lens, left_padding=padding), logits)
+    logits, _, _ = model.step(torch.tensor([[1], [2]]), state)
+    for i, prompt in enumerate(prompts):
+        alone = model(torch.cat([prompt, torch.tensor([i + 1])])[None], E[i : i + 1], lens[i : i + 1])
+        torch.testing.assert_close(logits[i, 0], alone[0, -1])
+
+
+def test_a_state_keeps_its_own_padding_and_no_gradient_is_nan() -> None:
+    model, padding = writer(), torch.tensor([0, 2])
+    state = model.start(left_padding=padding)
+    padding += 1
+    assert state.left_padding is not None and state.left_padding.tolist() == [0, 2]
+    model.step(torch.randint(11, (2, 4)), state)[0][:, -1].square().sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+def test_one_state_can_be_continued_in_two_ways() -> None:
+    model = writer()
+    _, state, _ = model.step(torch.tensor([[1, 2]]), model.start())
+    for token in (3, 4):
+        logits, _, _ = model.step(torch.tensor([[token]]), state)
+        torch.testing.assert_close(logits[:, 0], model(torch.tensor([[1, 2, token]]))[:, 2])
+
+
+def test_hooks_on_its_attentions_are_called() -> None:
+    model, called = writer(), []
+    for name, module in model.named_modules():
+        if isinstance(module, d2l.MultiHeadAttention):
+            module.register_forward_hook(lambda *_, name=name: called.append(name))  # type: ignore[misc]
+    model(torch.tensor([[1, 2]]))
+    assert called == ["blks.0.attention", "blks.1.attention"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.start(left_padding=[1]), "left_padding must be a tensor of integers, got list"),
+        (
+            lambda m: m.start(left_padding=torch.tensor([0.0])),
+            "left_padding must be a tensor of integers, got torch.float",
+        ),
+        (lambda m: m.start(left_padding=torch.tensor([0, -1])), "left_padding must be at least 0, got -1"),
+        (
+            lambda m: m.start(left_padding=torch.zeros(2, 1).long()),
+            r"left_padding must have shape \(batch,\), got \(2, 1\)",
+        ),
+        (
+            lambda m: m(torch.zeros(3, 2).long(), left_padding=torch.tensor([0, 1])),
+            r"tokens must have the batch size of the state, 2, got \(3, 2\)",
+        ),
+        (
+            lambda m: m.step(torch.zeros(3, 2).long(), m.step(torch.zeros(2, 2).long(), m.start())[1]),
+            r"tokens must have the batch size of the state, 2, got \(3, 2\)",
+        ),
+        (lambda m: m(torch.zeros(1, 21).long()), "a sequence of length 21 does not fit into max_len=20"),
+        (lambda m: m(torch.tensor([[11]])), r"tokens must lie in 0\.\.10, got values from 11 to 11"),
+        (lambda m: m.step(torch.tensor([[1]]), None), "state must be what start or step has returned, got NoneType"),
+    ],
+)
+def test_bad_input_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(writer())
+
+
+def test_a_state_of_the_other_kind_is_refused() -> None:
+    other = d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0, True, max_len=20).double()
+    tokens = torch.tensor([[1]])
+    with pytest.raises(ValueError, match="state must have a memory of 0 blocks and a past of 0 or 2, got 2 and 0"):
+        writer().step(tokens, other.start(drawn(1, 4, 12)))
+    with pytest.raises(ValueError, match="state must have a memory of 2 blocks and a past of 0 or 2, got 0 and 0"):
+        other.step(tokens, writer().start())
+    with pytest.raises(ValueError, match=r"left_padding must have shape \(1,\), got \(2,\)"):
+        other.start(drawn(1, 4, 12), left_padding=torch.tensor([0, 1]))
