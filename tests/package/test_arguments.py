@@ -15,7 +15,12 @@ from d2lmini.arguments import check_choice, check_flag, check_names, check_numbe
 @pytest.mark.parametrize(
     ("check", "right", "wrong", "message"),
     [
-        (check_size, [1, 10**9, np.int64(2)], [0, -1, 2.0, True, "3", None], "x must be an integer of at least 1, got "),
+        (
+            check_size,
+            [1, 10**9, np.int64(2)],
+            [0, -1, 2.0, True, "3", None],
+            "x must be an integer of at least 1, got ",
+        ),
         (check_flag, [True, False], [1, 0, "yes", None], "x must be True or False, got "),
         (
             lambda name, given: check_number(name, given, 0, 1),
