@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._dynamo.exc import UserError
 from torch.jit.frontend import NotSupportedError
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini.transformer.loading import load_parameters
+from d2lmini.loading import load_parameters
 from tests import d2l_reference
 from tests.chapters.coming_from.sides import Cell, Names, shake
 
@@ -294,5 +295,10 @@ COMPARISONS: dict[str, dict[str, Compare]] = {
         "torch.autograd.functional.hvp(lambda X: ours(X, X, X).sum(), X, X)": fails(
             RuntimeError, "flash_attention_for_cpu"
         ),
+        "torch.vmap(lambda bias: d2l.DotProductAttention(0.0)(X, X, X, bias=bias))"
+        "(torch.zeros(2, 6, 6, requires_grad=True))": fails(RuntimeError, "not differentiable .* 'attn_mask'"),
+        "torch.export.export(d2l.RestrictedSelfAttention(d, 2), (X,), "
+        'dynamic_shapes=({1: torch.export.Dim("steps")},))': fails(UserError, "steps"),
+        "d2l.RestrictedSelfAttention(d, 2)(X[:, :0])": fails(ValueError, "n of at least 1"),
     },
 }

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import d2lmini as d2l
-from d2lmini.transformer.loading import load_parameters
+from d2lmini.loading import load_parameters
 from tests import d2l_reference
 from tests.chapters.coming_from import elsewhere
 from tools.notebooks import TEXTS

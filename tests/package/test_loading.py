@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import d2lmini as d2l
-from d2lmini.transformer.loading import load_parameters
+from d2lmini.loading import load_parameters
 from tests import d2l_reference as theirs_of_d2l
 from tests.package.transformer.shared import DOUBLE, drawn, either_norm, shake
 
