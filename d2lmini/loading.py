@@ -40,7 +40,8 @@ def load_parameters(ours: nn.Module, state_dict: Mapping[str, Tensor]) -> None:
 
     They may come from `torch.nn.MultiheadAttention`, `TransformerEncoderLayer` or `TransformerDecoderLayer`, or from
     D2L's attention, blocks or stacks. Everything is checked before anything is copied. A `state_dict` does not say how
-    many heads a layer has, whether it is pre-norm, or which activation it uses (ours is ReLU): see to that yourself.
+    many heads a layer has, whether it is pre-norm, which activation it uses (ours is ReLU), or what its norms add to
+    the variance (ours 1e-5): see to that yourself.
 
     Chapter: The Transformer block.
 
@@ -50,8 +51,8 @@ def load_parameters(ours: nn.Module, state_dict: Mapping[str, Tensor]) -> None:
         state_dict: what `state_dict()` of the other layer returns.
 
     Raises:
-        ValueError: if a name or a size does not fit, a parameter is missing, or the two layers differ in more than
-            names: no scheme inside attention, no pre-norm block of D2L, no stack but those of D2L, which add sinusoids.
+        ValueError: if a name or a size does not fit, a parameter is missing, or `ours` computes something else:
+            positions inside attention, pre-norm where D2L has none, or a stack that is not like D2L's, with sinusoids.
     """
     if not isinstance(ours, LAYERS):
         fitting = ", ".join(layer.__name__ for layer in LAYERS)
@@ -62,8 +63,8 @@ def load_parameters(ours: nn.Module, state_dict: Mapping[str, Tensor]) -> None:
     for name, tensor in state_dict.items():
         targets = translate(name)
         if not missing.keys() >= set(targets):
-            cure = "; biases need bias=True, in blocks and stacks use_bias=True" if name.endswith("bias") else ""
-            found_none = f"this {type(ours).__name__} has no such parameter, or has been given it already"
+            cure = "; pass bias=True, or use_bias=True in blocks and stacks" if name.endswith("bias") else ""
+            found_none = f"this {type(ours).__name__} has no such parameter, or already has a value"
             raise ValueError(f"{name} stands for {', '.join(targets)}, but {found_none}{cure}")
         places = {target: missing.pop(target) for target in targets}
         found.update(zip(targets, split(name, tensor, places), strict=True))
@@ -96,14 +97,18 @@ def check_tensors(state_dict: Mapping[str, Tensor]) -> None:
     if not isinstance(state_dict, Mapping):
         raise ValueError(f"state_dict must be what module.state_dict() returns, got {type(state_dict).__name__}")
     for name, tensor in state_dict.items():
+        if not isinstance(name, str):
+            raise ValueError(f"state_dict must have names as keys, got {name!r}")
         if is_lazy(tensor):
             raise ValueError(f"{name} has no size yet: call the lazy module once, then take its state_dict")
-        if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
-            raise ValueError(f"{name} must be a floating-point tensor, got {name_tensor(tensor)}")
+        if not isinstance(tensor, Tensor) or not tensor.is_floating_point() or tensor.is_meta:
+            raise ValueError(f"{name} must be a floating-point tensor with numbers, got {name_tensor(tensor)}")
 
 
 def check_same_layer(ours: nn.Module, state_dict: Mapping[str, Tensor]) -> None:
     """Check what the names of parameters do not show: that both layers compute with them in the same way."""
+    if any(parameter.is_meta for parameter in ours.parameters()):
+        raise ValueError("ours must be on a device with numbers, got the meta device")
     if any(isinstance(part, RelativePositions) for part in ours.modules()):
         raise ValueError("ours must have no positions inside attention: the layers of PyTorch and D2L have none")
     pre_norm = any(getattr(part, "norm_first", False) for part in ours.modules())
@@ -112,5 +117,9 @@ def check_same_layer(ours: nn.Module, state_dict: Mapping[str, Tensor]) -> None:
     if isinstance(ours, STACKS):
         if not any(name.startswith("blks.block") for name in state_dict):
             raise ValueError(f"state_dict must come from a stack of D2L, with blks.block0, got {list(state_dict)[:3]}")
+        if isinstance(ours, TransformerDecoder) and ours.dense.weight is ours.embedding.weight:
+            raise ValueError(
+                "ours must not share the table of embeddings with its last layer: it is scaled by the root"
+            )
         if not isinstance(ours.on_tokens, PositionalEncoding):
             raise ValueError('ours must be made with positions="sinusoidal", as D2L\'s stacks are')

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from d2lmini.arguments import check_choice, check_flag, check_offset, check_size
 
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def name_shape(value: object) -> str:
@@ -43,11 +44,11 @@ def read_range(numbers: Tensor) -> tuple[float, float] | None:
     """
     if torch.compiler.is_compiling() or torch.jit.is_tracing() or numbers.numel() == 0:  # type: ignore[attr-defined]
         return None
-    lowest, highest = torch.aminmax(numbers.detach())
     try:
-        return lowest.item(), highest.item()
+        lowest, highest = (extreme.item() for extreme in torch.aminmax(numbers.detach()))
     except RuntimeError:
         return None
+    return (lowest, highest) if isinstance(lowest, (int, float)) else None  # tools that record use symbols as numbers
 
 
 def check_integers(name: str, numbers: Tensor) -> None:
@@ -155,7 +156,7 @@ def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int)
 
 def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:
     """Check that these are lengths, `(batch,)` or `(batch, queries)`, in `0..num_keys`, by looking at their values."""
-    if not isinstance(valid_lens, Tensor) or not (valid_lens.is_floating_point() or valid_lens.dtype in _INTEGERS):
+    if not isinstance(valid_lens, Tensor) or valid_lens.dtype not in _INTEGERS + _FLOATS:
         raise ValueError(f"{name} must be a tensor of whole numbers, got {name_tensor(valid_lens)}")
     if valid_lens.dim() not in (1, 2):
         raise ValueError(f"{name} must have shape (batch,) or (batch, queries), got {name_shape(valid_lens)}")
@@ -178,7 +179,7 @@ def check_causal(causal: bool, num_queries: int, num_keys: int) -> None:
     check_flag("causal", causal)
     if causal and num_queries > num_keys:
         found = f"got {num_queries} queries and {num_keys} keys"
-        raise ValueError(f"with causal=True the queries are the last of the keys, so there must be as many, {found}")
+        raise ValueError(f"causal=True needs at least as many keys as queries, {found}")
 
 
 def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
@@ -217,8 +218,9 @@ def check_room(X: Tensor, offset: int | Tensor, max_len: int, num_hiddens: int) 
     if isinstance(offset, Tensor):
         check_integers("offset", offset)
         check_one_length_each("offset", offset, (X.shape[0],))
-        offset = max(0, int((read_range(offset) or (0, 0))[1]))
-    check_offset(offset)
+        offset = int((read_range(offset) or (0, 0))[1])
+    else:
+        check_offset(offset)
     if X.shape[2] != num_hiddens:
         raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {name_shape(X)}")
     if offset + X.shape[1] > max_len:

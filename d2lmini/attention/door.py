@@ -1,6 +1,6 @@
 """The door: whatever enters attention is checked once, by `d2lmini.tensors`, and becomes one object, `Admitted`.
 
-It holds one mask for all restrictions, a finite bias, and 0 for what nobody may see. Each public layer has this door;
+It holds one mask for all restrictions, a bias, and 0 for what nobody may see. Each public layer has this door;
 what a layer does behind its door, with what came in, checks nothing again.
 """
 
@@ -56,9 +56,10 @@ def admit(
     allowed = combine_masks(shape, valid_lens, mask, queries.device)
     if causal is not False:
         check_causal(causal, num_queries, num_keys)
-        if allowed is None and bias is None and num_queries == num_keys:
+        traced = torch.jit.is_tracing()  # type: ignore[attr-defined]  # what is decided here would hold for all lengths
+        if allowed is None and bias is None and num_queries == num_keys and not traced:
             return Admitted(queries, keys, values, causal=True)
-        if num_queries > 1:  # a single query is the last, and sees all keys
+        if num_queries > 1 or traced:  # a single query is the last, and sees all keys
             earlier = spell_out(causal_mask(num_queries, num_keys, device=queries.device), shape)
             allowed = earlier if allowed is None else allowed & earlier
     if bias is not None:
@@ -104,7 +105,7 @@ def admit_bias(
 ) -> tuple[Tensor, Tensor | None]:
     """Move minus infinity from the bias to the mask: it means *may not attend*, as in PyTorch's float masks.
 
-    Where each query sees a key and each key is seen, it may stay.
+    It may stay where each query sees a key, each key is seen, and no mask hides numbers of the bias.
     """
     check_bias(bias, shape, queries.device)
     bias = bias.to(torch.promote_types(queries.dtype, torch.float32))
@@ -118,9 +119,9 @@ def admit_bias(
 
 
 def may_forbid(numbers: Tensor) -> bool:
-    """Whether there is minus infinity among the numbers, or nobody can look: a look costs less than a copy of them."""
+    """Whether some numbers are not finite, or nobody can look: a look costs less than a copy of them."""
     extremes = read_range(numbers)
-    return extremes is None or not extremes[0] > -math.inf
+    return extremes is None or not all(map(math.isfinite, extremes))
 
 
 def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -58,7 +58,7 @@ class SelfAttention(nn.Module):
             X: `(batch, steps, d_model)`.
             valid_lens: `(batch,)` or `(batch, steps)`, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, steps, steps)`.
-            causal: whether a token sees no later one.
+            causal: whether later tokens are hidden.
 
         Returns:
             The output, `(batch, steps, d_model)`, and the weights, `(batch, steps, steps)`. A token that may attend to
@@ -83,8 +83,8 @@ class MultiHeadAttention(nn.Module):
 
     where f is scaled dot-product attention. Each of the `num_heads` heads works with p = num_hiddens / num_heads
     numbers per token. The projections of all heads form one matrix: its p rows from row i p onwards belong to head i.
-    With the same weights it computes the same as `torch.nn.MultiheadAttention`, which always returns a pair; here the
-    output alone comes back, and `out, weights = mha(...)` without `need_weights` would take two examples apart.
+    With the same weights it computes the same as `torch.nn.MultiheadAttention`, which always returns a pair. Here you
+    get the output alone: without `need_weights`, `out, weights = mha(...)` would unpack a batch of two.
 
     With fewer heads of keys and values than of queries, neighbouring heads share them (grouped queries, Ainslie et al.,
     2023, https://arxiv.org/abs/2305.13245), and decoding keeps less.
@@ -100,7 +100,7 @@ class MultiHeadAttention(nn.Module):
         dropout: probability with which a weight is dropped in training.
         bias: whether the four projections add a bias.
         positions: a scheme that turns queries and keys, or adds to the scores; see `RelativePositions`.
-        num_kv_heads: number of heads of keys and values; it divides `num_heads`, and is the same by default.
+        num_kv_heads: number of heads of keys and values; it divides `num_heads`, which is the default.
         device: where to put the weights.
         dtype: of the weights.
     """
@@ -159,11 +159,11 @@ class MultiHeadAttention(nn.Module):
             valid_lens: `(batch,)` or `(batch, queries)`, the same for all heads, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, queries, keys)`. If it has
                 three dimensions, the first must be 1, because it could stand for examples or for heads. One of two
-                dimensions is `(queries, keys)`, even where a padding mask `(batch, keys)` has the same numbers: give
+                dimensions is `(queries, keys)`, even if a padding mask `(batch, keys)` has the same shape: pass
                 that as `mask[:, None, None]`.
-            causal: whether a query sees no later key. As in `causal_mask`, the queries are the last of the keys.
-            need_weights: also return the weights. Without them PyTorch's fused kernel is used, and if nothing but
-                `causal` restricts the queries, neither a mask nor a weight is ever stored.
+            causal: whether later keys are hidden. As in `causal_mask`, the queries take the last positions.
+            need_weights: also return the weights. Without them PyTorch's fused kernel is used; if `causal` is
+                the only restriction and there are as many queries as keys, it needs no mask.
 
         Returns:
             The output, `(batch, queries, num_hiddens)`; with `need_weights`, a pair of the output and the weights of

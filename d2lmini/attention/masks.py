@@ -22,8 +22,8 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
 
     Args:
         valid_lens: whole numbers in `0..num_keys`, of shape `(batch,)` (one length for all queries of an example)
-            or `(batch, queries)` (one length for each query). Their values are checked only where they can be looked
-            at: not on the meta device, under `vmap` or while a graph is recorded.
+            or `(batch, queries)` (one length for each query). Their values are checked only where they can be read:
+            not on the meta device, under `vmap` or while a graph is recorded.
         num_keys: number of keys.
 
     Returns:

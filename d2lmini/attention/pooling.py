@@ -106,9 +106,9 @@ class _Pooling(nn.Module):
             mask: boolean, `True` = may attend, broadcasting to `(batch, queries, keys)`.
             bias: numbers that are added to the scores, broadcasting to `(batch, queries, keys)`; minus infinity means
                 that the query may not attend.
-            causal: whether a query sees no later key. As in `causal_mask`, the queries are the last of the keys.
-            need_weights: also return the weights. Without them, dot products use PyTorch's fused kernel, and if
-                nothing but `causal` restricts them, neither a mask nor a weight is ever stored.
+            causal: whether later keys are hidden. As in `causal_mask`, the queries take the last positions.
+            need_weights: also return the weights. Without them, dot products use PyTorch's fused kernel; if
+                `causal` is the only restriction and there are as many queries as keys, it needs no mask.
 
         Returns:
             The output, `(batch, queries, value_size)`; with `need_weights`, a pair of the output and the weights

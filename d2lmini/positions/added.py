@@ -60,8 +60,8 @@ class _AddedEncoding(nn.Module):
 
         Args:
             X: `(batch, steps, num_hiddens)`.
-            offset: position of the first token; more than 0 if earlier tokens have been seen, as in decoding. Or one
-                for each example, integers `(batch,)`: a negative one counts padding, which stands at position 0 too.
+            offset: position of the first token; more than 0 if earlier tokens have been seen, as in decoding. Or
+                integers `(batch,)`, one for each example; -n means n tokens of padding, also at position 0.
 
         Returns:
             `(batch, steps, num_hiddens)`, in the dtype of `X`, after dropout.

@@ -93,7 +93,7 @@ class TransformerEncoderBlock(_Block):
             X: `(batch, steps, num_hiddens)`.
             valid_lens: `(batch,)` or `(batch, steps)`, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, steps)`.
-            causal: whether a token sees no later one.
+            causal: whether later tokens are hidden.
             need_weights: also return the weights of attention.
 
         Returns:
@@ -130,7 +130,8 @@ class _CausalBlock(_Block):
         check_sequences(X=X)
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         if past is not None:
-            check_past(past, X, self.num_hiddens, self.attention.num_heads)
+            attention = self.attention
+            check_past(past, X, attention.num_kv_heads, attention.num_hiddens // attention.num_heads)
 
     def look_back(
         self, X: Tensor, past: KeysAndValues | None, mask: Tensor | None, need_weights: bool
@@ -147,9 +148,9 @@ class _CausalBlock(_Block):
 
 
 class DecoderOnlyBlock(_CausalBlock):
-    """Causal self-attention and a position-wise network, each with a residual connection and a norm, and no memory.
+    """No memory: causal self-attention and a position-wise network, each with a residual connection and a norm.
 
-    It computes the same as `TransformerEncoderBlock` with `causal=True`, and can go on from what it kept.
+    It matches `TransformerEncoderBlock` with `causal=True`, and can continue from kept keys and values.
 
     Chapter: The Transformer block.
     """

@@ -50,10 +50,10 @@ def check_pair(name: str, pair: KeysAndValues) -> None:
         raise ValueError(f"{name} must be what keys_and_values returns, (batch, num_heads, keys, p) each, got {found}")
 
 
-def check_past(past: KeysAndValues, X: Tensor, num_hiddens: int, num_heads: int) -> None:
-    """Check that the newest tokens `X` can follow these past keys and values, `(batch, num_heads, keys, p)` each."""
+def check_past(past: KeysAndValues, X: Tensor, num_kv_heads: int, size: int) -> None:
+    """Check that the newest tokens `X` can follow these past keys and values, `(batch, num_kv_heads, keys, p)` each."""
     check_pair("past", past)
-    fitting = (X.shape[0], num_heads, past[0].shape[2], num_hiddens // num_heads)
+    fitting = (X.shape[0], num_kv_heads, past[0].shape[2], size)
     for part in past:
         if tuple(part.shape) != fitting or (part.dtype != X.dtype and not may_autocast(part)):
             raise ValueError(f"past must be {X.dtype} {fitting}, got {name_tensor(part)}")
@@ -88,4 +88,11 @@ def keep_padding(left_padding: Tensor | None, batch_size: int | None = None) -> 
     if left_padding is None:
         return None
     check_counts("left_padding", left_padding, batch_size)
-    return left_padding.clone()
+    return left_padding.to(torch.int64, copy=True)
+
+
+def check_padding(left_padding: Tensor | None, tokens: Tensor) -> None:
+    """Check that no whole sequence has more padding than tokens."""
+    _, highest = (None if left_padding is None else read_range(left_padding)) or (0, 0)
+    if highest > tokens.shape[1]:
+        raise ValueError(f"left_padding must be at most {tokens.shape[1]}, the number of tokens, got {highest}")

@@ -11,7 +11,7 @@ from d2lmini.arguments import check_number, check_size
 from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
 from d2lmini.tensors import check_projected, check_sequences
 from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock, TransformerEncoderBlock, separate
-from d2lmini.transformer.door import check_state, check_tokens, hide_padding, keep_padding
+from d2lmini.transformer.door import check_padding, check_state, check_tokens, hide_padding, keep_padding
 from d2lmini.transformer.state import DecoderState
 
 
@@ -84,7 +84,7 @@ class TransformerEncoder(_Stack):
 
     Embeddings are not multiplied by the root of `num_hiddens`: `torch.nn.Embedding` draws them from a standard normal
     distribution, so that they are as large as the positions. The values of tokens are checked only where they can be
-    looked at: not on the meta device, under `vmap` or while a graph is recorded.
+    read: not on the meta device, under `vmap` or while a graph is recorded.
 
     Chapter: The Transformer block.
     """
@@ -107,7 +107,7 @@ class TransformerEncoder(_Stack):
             tokens: integers `(batch, steps)` in `0..vocab_size - 1`.
             valid_lens: `(batch,)`, how many tokens count; the others are padding.
             mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, steps)`.
-            causal: whether a token sees no later one.
+            causal: whether later tokens are hidden.
             need_weights: also return the weights of each block.
 
         Returns:
@@ -143,8 +143,8 @@ class _Decoder(_Stack):
 
         Returns:
             Three things: the logits of the token that follows each of `tokens`, `(batch, steps, vocab_size)`; the new
-            state; and a list with the weights of each block, `None` without `need_weights`. They are those of
-            self-attention, `(batch, num_heads, steps, all steps)`; with an encoder, a pair of them and those of
+            state; and a list with the weights of each block, `None` without `need_weights`. They come from
+            self-attention, `(batch, num_heads, steps, all steps)`; with an encoder, in a pair with those from
             cross-attention, `(batch, num_heads, steps, memory_steps)`.
 
         Raises:
@@ -185,8 +185,8 @@ class TransformerDecoder(_Decoder):
         Args:
             memory: the encoder's output, `(batch, memory_steps, num_hiddens)`. Its padding may hold anything.
             memory_valid_lens: `(batch,)`, how many tokens of the memory count.
-            left_padding: integers `(batch,)`, how many of the first tokens are padding: nobody sees them, and positions
-                count from the first token after them.
+            left_padding: integers `(batch,)`, how many of the first tokens are padding: no token sees them, and
+                positions count from the first one after them.
 
         Returns:
             The state, with the keys and values of the memory and no past.
@@ -230,6 +230,7 @@ class TransformerDecoder(_Decoder):
             ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
         """
         state = self.start(memory, memory_valid_lens, left_padding=left_padding)
+        check_padding(state.left_padding, tokens)
         logits, _, weights = self.step(tokens, state, need_weights=need_weights)
         return logits if weights is None else (logits, weights)
 
@@ -249,14 +250,14 @@ class DecoderOnlyTransformer(_Decoder):
         """The state before the first token.
 
         Args:
-            left_padding: integers `(batch,)`, how many of the first tokens are padding: nobody sees them, and positions
-                count from the first token after them. So prompts of several lengths can be continued together.
+            left_padding: integers `(batch,)`, how many of the first tokens are padding: no token sees them, and
+                positions count from the first one after them. Prompts of different lengths can be continued together.
 
         Returns:
             The state, with no past.
 
         Raises:
-            ValueError: if `left_padding` has another shape, or holds other numbers.
+            ValueError: if `left_padding` does not hold integers of at least 0, `(batch,)`.
         """
         return DecoderState(left_padding=keep_padding(left_padding))
 
@@ -278,5 +279,7 @@ class DecoderOnlyTransformer(_Decoder):
         Raises:
             ValueError: if a shape does not fit, or a token or a position does not exist.
         """
-        logits, _, weights = self.step(tokens, self.start(left_padding=left_padding), need_weights=need_weights)
+        state = self.start(left_padding=left_padding)
+        check_padding(state.left_padding, tokens)
+        logits, _, weights = self.step(tokens, state, need_weights=need_weights)
         return logits if weights is None else (logits, weights)

@@ -166,7 +166,7 @@ def block_of_d2l() -> dict[str, Tensor]:
 
 REFUSED = [
     # Names.
-    (attention, lambda: mha(12, 3), r"^in_proj_bias stands for W_q.bias, .*no such parameter.*need bias=True"),
+    (attention, lambda: mha(12, 3), r"^in_proj_bias stands for W_q.bias, .*no such parameter.*pass bias=True"),
     (lambda: attention(bias=True), lambda: mha(12, 3, bias=False), r"nothing for 4 .*: W_q.bias, W_k.bias, W_v.bias, "),
     (lambda: attention(bias=True), lambda: mha(12, 3, add_bias_kv=True), r"^bias_k stands for bias_k, .* no such"),
     (lambda: block(use_bias=True), lambda: layer(12, 3, bias=False), r"nothing for 8 .*: attention.W_q.bias"),
@@ -180,7 +180,7 @@ REFUSED = [
     (
         attention,
         lambda: mha(12, 3, bias=False) | {"W_o.weight": torch.ones(12, 12)},
-        r"^W_o.weight .* given it already",
+        r"^W_o.weight .* already has a value",
     ),
     (
         lambda: d2l.TransformerDecoderBlock(12, 20, 3, 0.0),
@@ -213,7 +213,7 @@ REFUSED = [
     (encoder, lambda: of_d2l(1), r"nothing for 12 of the parameters: blks.1.attention.W_q.weight"),
     # What is no dictionary of parameters.
     (attention, lambda: nn.MultiheadAttention(12, 3), r"^state_dict must be what .* got MultiheadAttention"),
-    (attention, lambda: {"W_q.weight": [[1.0]]}, r"^W_q.weight must be a floating-point tensor, got list"),
+    (attention, lambda: {"W_q.weight": [[1.0]]}, r"^W_q.weight must be a floating-point tensor with numbers, got list"),
     (attention, lambda: {"W_q.weight": torch.ones(12, 12).int()}, r"^W_q.weight must be .* got torch.int32 \(12, 12\)"),
     (attention, lambda: theirs_of_d2l.MultiHeadAttention(12, 3, 0.0).state_dict(), r"^W_q.weight has no size yet"),
     # Another kind of layer.

@@ -59,10 +59,11 @@ def test_minus_infinity_in_a_bias_is_a_mask(need_weights: bool, pooling: Any) ->
         assert grad.isfinite().all()
 
 
+@pytest.mark.parametrize("junk", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("need_weights", [False, True])
-def test_a_bias_may_hold_anything_where_nobody_may_look(need_weights: bool) -> None:
+def test_a_bias_may_hold_anything_where_nobody_may_look(need_weights: bool, junk: float) -> None:
     X, bias = torch.randn(1, 3, 4, requires_grad=True), torch.zeros(3, 3)
-    bias[1], bias[0, 2] = math.nan, math.nan
+    bias[1], bias[0, 2] = junk, junk
     bias.requires_grad_()
     lens = torch.tensor([[2, 0, 3]])
     got = d2l.DotProductAttention(0.0)(X, X, X, lens, bias=bias, need_weights=need_weights)
@@ -128,3 +129,14 @@ def test_lengths_may_be_whole_numbers_in_floating_point(dtype: torch.dtype) -> N
         d2l.DotProductAttention(0.0)(X, X, X, torch.tensor([1.5, 1], dtype=dtype))
     with pytest.raises(ValueError, match=r"valid_lens must lie in 0\.\.2500"):
         d2l.DotProductAttention(0.0)(X, X, X, torch.tensor([math.nan, 1], dtype=dtype))
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_mask_and_a_bias_may_hide_all_keys_together(need_weights: bool) -> None:
+    """Neither alone does, and the first query and the first key do not show it."""
+    X, bias, mask = torch.randn(1, 3, 4, requires_grad=True), torch.zeros(3, 3), torch.ones(3, 3, dtype=torch.bool)
+    mask[1, 0], bias[1, 1:] = False, -math.inf
+    found = d2l.DotProductAttention(0.0)(X, X, X, mask=mask, bias=bias, need_weights=need_weights)
+    found = found[0] if need_weights else found
+    assert not found[0, 1].any() and found[0, 0].all()
+    assert torch.autograd.grad(found.square().sum(), X)[0].isfinite().all()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch.export import Dim
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import d2lmini as d2l
 from tests.package.tools_of_torch.guests import every_guest, example, expect_same, invite
@@ -89,3 +90,37 @@ def test_decoding_is_compiled_once(positions: str) -> None:
         found.append(logits)
     expect_same(torch.cat(found, dim=1), model(tokens)[:, 7:])
     assert len(graphs) == 1
+
+
+def test_a_traced_module_decides_nothing_for_other_lengths() -> None:
+    """Causal attention to kept keys: one query has no later key, three have."""
+    torch.manual_seed(0)
+    block = d2l.TransformerDecoderBlock(16, 32, 4, 0.0).requires_grad_(False)
+    memory = block.cross_attention.keys_and_values(*[example(2, 5)] * 2)
+
+    def attend(X: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+        return block(X, memory, past=(K, V))[0]
+
+    traced = torch.jit.trace(attend, (example(2, 1), *torch.randn(2, 2, 4, 6, 4)))
+    X, K, V = example(2, 3), *torch.randn(2, 2, 4, 4, 4)
+    expect_same(traced(X, K, V), attend(X, K, V))
+
+
+def test_a_traced_module_takes_another_bias() -> None:
+    """One that hides all keys of a query, which that of the trace did not."""
+    pooling, X, bias = d2l.DotProductAttention(0.0), example(1, 3), torch.zeros(3, 3)
+
+    def attend(bias: torch.Tensor) -> torch.Tensor:
+        return pooling(X, X, X, bias=bias)
+
+    traced = torch.jit.trace(attend, bias)
+    bias[1] = -torch.inf
+    expect_same(traced(bias), attend(bias))
+
+
+@pytest.mark.parametrize("mode", ["fake", "symbolic"])
+@pytest.mark.parametrize("name", ["attention, t5", "attention with lengths", "decoder only"])
+def test_symbols_instead_of_numbers_go_through(name: str, mode: str) -> None:
+    guest = invite(name)
+    recorded = make_fx(guest, tracing_mode=mode, _allow_non_fake_inputs=True)(example())
+    expect_same(recorded(example()), guest(example()))

@@ -98,6 +98,31 @@ def test_a_decoder_with_a_memory_takes_padded_prompts_too(positions: str) -> Non
         torch.testing.assert_close(logits[i, 0], alone[0, -1])
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32])
+def test_padding_is_counted_in_any_integers(dtype: torch.dtype) -> None:
+    model, tokens, padding = writer(), torch.randint(11, (2, 4)), torch.tensor([0, 2])
+    torch.testing.assert_close(model(tokens, left_padding=padding.to(dtype)), model(tokens, left_padding=padding))
+
+
+def test_padding_takes_no_room_in_the_table_of_positions() -> None:
+    model, tokens = writer(), torch.randint(11, (1, 24))
+    padding = torch.tensor([6])
+    expected = model(tokens[:, 6:])
+    torch.testing.assert_close(model(tokens, left_padding=padding)[:, 6:], expected)
+    with pytest.raises(ValueError, match="does not fit into max_len=20"):
+        model(tokens, left_padding=padding - 3)
+
+
+def test_attention_with_grouped_queries_may_be_put_into_a_block() -> None:
+    model, tokens = writer(), torch.randint(11, (2, 5))
+    for block in model.blks:
+        block.attention = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, num_kv_heads=1).double()
+    logits, state, _ = model.step(tokens[:, :3], model.start())
+    assert state.past[0][0].shape == (2, 1, 3, 4)
+    later, _, _ = model.step(tokens[:, 3:], state)
+    torch.testing.assert_close(torch.cat([logits, later], dim=1), model(tokens))
+
+
 def test_a_state_keeps_its_own_padding_and_no_gradient_is_nan() -> None:
     model, padding = writer(), torch.tensor([0, 2])
     state = model.start(left_padding=padding)
@@ -144,6 +169,10 @@ def test_hooks_on_its_attentions_are_called() -> None:
         (
             lambda m: m.step(torch.zeros(3, 2).long(), m.step(torch.zeros(2, 2).long(), m.start())[1]),
             r"tokens must have the batch size of the state, 2, got \(3, 2\)",
+        ),
+        (
+            lambda m: m(torch.zeros(2, 4).long(), left_padding=torch.tensor([0, 5])),
+            "left_padding must be at most 4, the number of tokens, got 5",
         ),
         (lambda m: m(torch.zeros(1, 21).long()), "a sequence of length 21 does not fit into max_len=20"),
         (lambda m: m(torch.tensor([[11]])), r"tokens must lie in 0\.\.10, got values from 11 to 11"),
