@@ -216,6 +216,8 @@ REFUSED = [
     (attention, lambda: {"W_q.weight": [[1.0]]}, r"^W_q.weight must be a floating-point tensor with numbers, got list"),
     (attention, lambda: {"W_q.weight": torch.ones(12, 12).int()}, r"^W_q.weight must be .* got torch.int32 \(12, 12\)"),
     (attention, lambda: theirs_of_d2l.MultiHeadAttention(12, 3, 0.0).state_dict(), r"^W_q.weight has no size yet"),
+    (attention, lambda: mha(12, 3, bias=False, device="meta"), r"^in_proj_weight must be .* with numbers"),
+    (attention, lambda: {0: torch.zeros(12, 12)}, r"^state_dict must have names as keys, got 0"),
     # Another kind of layer.
     (lambda: nn.Linear(12, 12), lambda: mha(12, 3), r"^ours must be one of MultiHeadAttention, .* got Linear"),
     (lambda: attention(positions=d2l.ALiBi(3)), lambda: mha(12, 3, bias=False), r"no positions inside attention"),
@@ -225,6 +227,11 @@ REFUSED = [
     (lambda: encoder(norm_first=True), of_d2l, r"made with norm_first=False"),
     (encoder, lambda: encoder().state_dict(), r"a stack of D2L, with blks.block0, got \['embedding.weight', 'blks.0"),
 ]
+
+
+def test_a_layer_without_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match="ours must be on a device with numbers, got the meta device"):
+        load_parameters(attention(device="meta"), mha(12, 3, bias=False))
 
 
 @pytest.mark.parametrize(("make", "state_dict", "message"), REFUSED)

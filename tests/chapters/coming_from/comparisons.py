@@ -213,13 +213,56 @@ def by_pytorch(names: Names, X: Tensor, **kwargs: Any) -> Tensor:
     return names["theirs"](X, X, X, **kwargs)[0]
 
 
-def fails(error: type[Exception], message: str) -> Compare:
+def fails(error: type[Exception], message: str, expect: Callable[[Any, Names], None]) -> Compare:
+    """The left fails; what the right gives is what one expects of it."""
+
     def compare(there: Cell, here: Cell) -> None:
         with pytest.raises(error, match=message):
             there.run()
-        assert here.run() is not None
+        expect(here.run(), here.names)
 
     return compare
+
+
+def call(names: Names, X: Tensor) -> Tensor:
+    """The layer of the page, without what does not work."""
+    return names["ours"](X, X, X, need_weights=True)[0]
+
+
+def is_the_layer(exported: Any, names: Names) -> None:
+    close(exported.module()(*[names["X"]] * 3), call(names, names["X"]))
+
+
+def is_a_graph(module: Any, names: Names) -> None:
+    assert "scaled_dot_product_attention" in module.code
+
+
+def is_forward_mode(result: Any, names: Names) -> None:
+    """The sum of what changes with X, against reverse mode."""
+    X = names["X"].clone().requires_grad_()
+    (grad,) = torch.autograd.grad(call(names, X).sum(), X)
+    close(result[1].sum(), (grad * X).sum())
+
+
+def is_second_derivative(result: Any, names: Names) -> None:
+    """Against the difference of two gradients."""
+    grads = []
+    for step in (1e-3, -1e-3):
+        X = (names["X"] * (1 + step)).requires_grad_()
+        grads += torch.autograd.grad(call(names, X).sum(), X)
+    close(result[1], (grads[0] - grads[1]) / 2e-3, atol=1e-2, rtol=1e-2)
+
+
+def is_without_bias(result: Any, names: Names) -> None:
+    close(result, d2l.DotProductAttention(0.0)(*[names["X"]] * 3).expand(2, -1, -1, -1))
+
+
+def is_restricted(exported: Any, names: Names) -> None:
+    assert exported.module()(names["X"]).shape == names["X"].shape
+
+
+def is_empty(result: Any, names: Names) -> None:
+    assert result.shape == (3, 0, 16)
 
 
 COMPARISONS: dict[str, dict[str, Compare]] = {
@@ -289,16 +332,20 @@ COMPARISONS: dict[str, dict[str, Compare]] = {
         "ours(S, S, S)": differ(lambda names: by_pytorch(names, names["X"])),
     },
     "What does not work": {
-        "torch.jit.script(ours)": fails(NotSupportedError, "keyword-only arguments"),
-        "torch.fx.symbolic_trace(ours)": fails(ValueError, "got Proxy"),
-        "torch.func.jvp(lambda X: ours(X, X, X), (X,), (X,))": fails(NotImplementedError, "flash_attention_for_cpu"),
+        "torch.jit.script(ours)": fails(NotSupportedError, "keyword-only arguments", is_the_layer),
+        "torch.fx.symbolic_trace(ours)": fails(ValueError, "got Proxy", is_a_graph),
+        "torch.func.jvp(lambda X: ours(X, X, X), (X,), (X,))": fails(
+            NotImplementedError, "flash_attention_for_cpu", is_forward_mode
+        ),
         "torch.autograd.functional.hvp(lambda X: ours(X, X, X).sum(), X, X)": fails(
-            RuntimeError, "flash_attention_for_cpu"
+            RuntimeError, "flash_attention_for_cpu", is_second_derivative
         ),
         "torch.vmap(lambda bias: d2l.DotProductAttention(0.0)(X, X, X, bias=bias))"
-        "(torch.zeros(2, 6, 6, requires_grad=True))": fails(RuntimeError, "not differentiable .* 'attn_mask'"),
+        "(torch.zeros(2, 6, 6, requires_grad=True))": fails(
+            RuntimeError, "not differentiable .* 'attn_mask'", is_without_bias
+        ),
         "torch.export.export(d2l.RestrictedSelfAttention(d, 2), (X,), "
-        'dynamic_shapes=({1: torch.export.Dim("steps")},))': fails(UserError, "steps"),
-        "d2l.RestrictedSelfAttention(d, 2)(X[:, :0])": fails(ValueError, "n of at least 1"),
+        'dynamic_shapes=({1: torch.export.Dim("steps")},))': fails(UserError, "steps", is_restricted),
+        "d2l.RestrictedSelfAttention(d, 2)(X[:, :0])": fails(ValueError, "n of at least 1", is_empty),
     },
 }
