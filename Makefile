@@ -8,6 +8,8 @@ PORT ?= 8000
 
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+# One process, and none of the plugins that it does not use: they take half of a short run's time.
+BARE := -p no:xdist -p no:pytest_cov -p no:hypothesispytest
 CHOSEN := $(if $(findstring command,$(origin FROM)),$(FROM))
 
 # One thread a kernel: JOBS kernels run side by side, and sums come out in the same order on every machine.
@@ -116,13 +118,13 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
-NEEDS_lint := $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
-NEEDS_package := $(PACKAGE) $(SHARED) $(call python,tests/package)
-NEEDS_chapters := $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard book/*.md) $(call python,tests/chapters) \
+NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
+NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
+NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
-NEEDS_faults := $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
+NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
     book/_static/book.css _config.yml jupytext.toml .gitignore
-NEEDS_site := _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
+NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 
@@ -153,7 +155,7 @@ RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%): .build/rehearsed/%: notebooks/%.ipynb $$(NEEDS_chapter-$$*) \
     .build/list/chapter-% $(NEEDS_colab) $(MACHINERY)
 	@mkdir -p $(@D) .build/log && touch $@.new
-	@$(PY) -m pytest -q --no-header tests/colab -k '[$*]' > .build/log/$*.colab.txt 2>&1 \
+	@$(PY) -m pytest -q --no-header $(BARE) -p no:nbval tests/colab -k '[$*]' > .build/log/$*.colab.txt 2>&1 \
 	    && echo "$< in Colab: $$(tail -n 1 .build/log/$*.colab.txt)" \
 	    || { cat .build/log/$*.colab.txt; echo "$< FAILED in the rehearsal of Colab: see above" >&2; exit 1; }
 	@mv $@.new $@
@@ -162,13 +164,14 @@ $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%): .build/rehearsed/%: notebooks
 
 .build/checked: $(NEEDS_checked) .build/list/checked jupytext.toml $(MACHINERY)
 	@touch $@.new
-	@$(PY) -m pytest -q --no-header --tb=line tests/book
+	@$(PY) -m pytest -q --no-header --tb=line $(BARE) -p no:nbval tests/book
 	@mv $@.new $@
 
 # The stamp gets the time at which the run began: an edit made meanwhile still counts.
 $(TESTED): .build/tested/%: notebooks/%.ipynb $$(NEEDS_chapter-$$*) .build/list/chapter-% $(MACHINERY)
 	@mkdir -p $(@D) .build/log && touch $@.new
-	@$(PY) -m pytest -q --no-header --nbval --nbval-current-env --junitxml=.build/log/$*.xml $< > .build/log/$*.txt 2>&1 \
+	@$(PY) -m pytest -q --no-header $(BARE) --nbval --nbval-current-env \
+	    --junitxml=.build/log/$*.xml $< > .build/log/$*.txt 2>&1 \
 	    && echo "$<: $$(tail -n 1 .build/log/$*.txt)" \
 	    || { cat .build/log/$*.txt; echo "$< FAILED: see above" >&2; exit 1; }
 	@mv $@.new $@

@@ -1,4 +1,4 @@
-"""What every test run shares, with or without make: threads, the package under test, the examples of hypothesis."""
+"""What every test run shares, with or without make: threads, the package under test, kernels over files."""
 
 import os
 from pathlib import Path
@@ -11,19 +11,14 @@ os.environ["TQDM_DISABLE"] = "1"
 # Kernels import the package that lies here, even where another copy is installed.
 os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 
-import nbval.kernel
-from hypothesis import settings
-from jupyter_client.manager import KernelManager
 
-from tools.kernels import over_files
+def pytest_configure(config: Any) -> None:
+    """Let nbval's kernels talk through files, where nbval is there at all: most tests run without, and start sooner."""
+    if not config.pluginmanager.hasplugin("nbval"):
+        return
+    import nbval.kernel
+    from jupyter_client.manager import KernelManager
 
+    from tools.kernels import over_files
 
-def kernel_manager(**arguments: Any) -> KernelManager:
-    return KernelManager(**arguments, **over_files())
-
-
-nbval.kernel.KernelManager = kernel_manager
-
-# The same examples in each run: what is green stays green until something changes.
-settings.register_profile("book", deadline=None, derandomize=True)
-settings.load_profile("book")
+    nbval.kernel.KernelManager = lambda **arguments: KernelManager(**arguments, **over_files())

@@ -18,10 +18,7 @@ import jupytext
 import nbformat
 from jupytext.combine import combine_inputs_with_outputs
 from jupytext.config import load_jupytext_config
-from nbclient.exceptions import CellExecutionError
-from nbconvert.preprocessors import ClearMetadataPreprocessor, CoalesceStreamsPreprocessor, ExecutePreprocessor
 from nbformat import NotebookNode
-from traitlets.config import Config
 
 from tools import ROOT
 from tools.kernels import over_files
@@ -122,6 +119,11 @@ def execute(chapter: str, notebook: NotebookNode) -> None:
     Raises:
         SystemExit: if a cell raises.
     """
+    # Here, because the tests read and compare notebooks by the dozen, and take half their time to import these.
+    from nbclient.exceptions import CellExecutionError
+    from nbconvert.preprocessors import ClearMetadataPreprocessor, CoalesceStreamsPreprocessor, ExecutePreprocessor
+    from traitlets.config import Config
+
     quiet = ["--log-level=ERROR"]  # the kernel's own remarks are not the chapter's
     config = Config(KernelManager=over_files())
     executor = ExecutePreprocessor(config=config, timeout=600, record_timing=False, extra_arguments=quiet)

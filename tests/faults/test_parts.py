@@ -17,7 +17,9 @@ test ! -e broken
 CHAPTERS = "-m pytest -q tests/chapters -n 1 []"
 LOOKED = "-m pytest -q tests/site -n 1 --dist worksteal -rs [{}]"
 COLAB = "-m pytest -q tests/colab -k not [ []"
-PLAYED = "-m pytest -q --no-header tests/colab -k [{}] []"
+PLAYED = (
+    "-m pytest -q --no-header -p no:xdist -p no:pytest_cov -p no:hypothesispytest -p no:nbval tests/colab -k [{}] []"
+)
 
 
 class NotedBook(MiniBook):

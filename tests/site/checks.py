@@ -1,8 +1,4 @@
-"""What is looked at on one open page. Each check returns the faults it finds; `inspect` makes them all in one visit.
-
-axe-core spends four fifths of its time on the contrast of colours, element by element, where a page has thousands of
-elements and some thirty looks: it measures one element of each look.
-"""
+"""What is looked at on one open page. Each check returns the faults it finds; `inspect` makes them all in one visit."""
 
 from __future__ import annotations
 
@@ -10,54 +6,14 @@ import io
 from typing import Any
 
 import numpy as np
-from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 
+from tests.site.axe import COLOURS, find_faults
 from tests.site.pages import ALL_CHAPTERS
 from tests.site.windows import switch_theme
 
 GROUND = {"light": (255, 255, 255), "dark": (18, 18, 18)}
 FURNITURE = (".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field")
-
-# A look is all that decides a contrast: colour, size and weight of a text, whether axe excuses it, the grounds and
-# opacities behind it, and the plates of other elements that lie over its place. The longest text of each look is
-# marked: axe passes over a single letter.
-MARK_LOOKS = """() => {
-  const grounds = new Map([[null, '']]), plates = [], texts = [], looks = new Map();
-  for (const element of document.querySelectorAll('body, body *')) {
-    const s = getComputedStyle(element), behind = grounds.get(element.parentElement) ?? '';
-    const own = [s.backgroundColor, s.backgroundImage, s.opacity, s.filter, s.mixBlendMode, s.position].join();
-    grounds.set(element, own === 'rgba(0, 0, 0, 0),none,1,none,normal,static' ? behind : own + '>' + behind);
-    delete element.dataset?.look;
-    const length = [...element.childNodes].reduce((n, c) => n + (c.nodeType === 3 ? c.data.trim().length : 0), 0);
-    const seen = element.checkVisibility({visibilityProperty: true, opacityProperty: true});
-    if (seen && (length || element.matches('input, select, textarea'))) texts.push([element, length]);
-    if (seen && s.position !== 'static' && !own.startsWith('rgba(0, 0, 0, 0),none'))
-      plates.push({plate: element, p: element.getBoundingClientRect()});
-  }
-  for (const [element, length] of texts) {
-    const s = getComputedStyle(element), box = element.getBoundingClientRect();
-    const excused = !!element.closest('label, :disabled, [aria-disabled=true]');
-    const over = plates.filter(({plate, p}) => p.left < box.right && box.left < p.right && p.top < box.bottom
-      && box.top < p.bottom && !plate.contains(element)).map(({plate}) => grounds.get(plate));
-    const look = [s.color, s.fontSize, s.fontWeight, s.textShadow, excused, grounds.get(element), over].join();
-    if (!looks.has(look) || looks.get(look)[1] < length) looks.set(look, [element, length]);
-  }
-  looks.forEach(([element]) => element.dataset.look = '');
-}"""
-COLOURS_ONLY = {"runOnly": ["color-contrast", "link-in-text-block"]}
-ALL_ELEMENTS = Axe()
-ONE_OF_EACH_LOOK = Axe(
-    f"{ALL_ELEMENTS.axe_script}; ({MARK_LOOKS})();"
-    "axe.configure({rules: [{id: 'color-contrast', selector: '[data-look]'}]});"
-)
-
-
-def check_accessibility(window: Any, axe: Axe = ONE_OF_EACH_LOOK, **options: Any) -> list[str]:
-    """What axe-core finds, of any impact."""
-    # Without `preload`: axe would fetch each style sheet again, which fails on files.
-    found = axe.run(window, options={"resultTypes": ["violations"], "preload": False} | options).response["violations"]
-    return [f"{v['id']} ({v['impact']}): {node['html'][:200]}" for v in found for node in v["nodes"]]
 
 
 def check_formulas(window: Any, needed: bool) -> list[str]:
@@ -134,9 +90,9 @@ def inspect(window: Any, page: str, themes: tuple[str, str]) -> list[str]:
         faults += check_solution(window)
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
     faults += check_width(window)
-    for theme, options in zip(themes, ({}, COLOURS_ONLY), strict=True):
+    for theme, rules in zip(themes, (None, COLOURS), strict=True):
         switch_theme(window, theme)
-        seen = check_accessibility(window, **options)
+        seen = find_faults(window, rules)
         if chapter:
             seen += check_figures(window, theme) + check_printed_output(window, theme)
         faults += [f"{theme}: {fault}" for fault in seen]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.site.checks import check_accessibility, check_ground, check_paper, inspect, photograph
+from tests.site.axe import find_faults
+from tests.site.checks import check_ground, check_paper, inspect, photograph
 from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, PAGES, SITE, soup
 from tests.site.windows import open_page, open_window, switch_theme
 
@@ -24,13 +26,12 @@ def other(theme: str) -> str:
 @each_view
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_complete_quiet_accessible_and_fits(
-    browser: Any, server: str, page: str, theme: str, width: int
+    visit: Callable[[str, str, int], Any], server: str, page: str, theme: str, width: int
 ) -> None:
-    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:  # no colour in transition
-        open_page(window, (server if width == 1280 else FILES) + page)
-        faults = inspect(window, page, (theme, other(theme)))
-        if page in ALL_CHAPTERS and width == 1280:
-            faults += check_paper(window)
+    window = visit((server if width == 1280 else FILES) + page, theme, width)
+    faults = inspect(window, page, (theme, other(theme)))
+    if page in ALL_CHAPTERS and width == 1280:
+        faults += check_paper(window)
     assert not faults, "\n".join([f"{page} at {width} px:", *faults])
 
 
@@ -85,7 +86,7 @@ def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str,
             word = max(re.findall(r"\b[a-z]+\b", description), key=len)  # whole words: no "ttention"
             window.goto(f"{FILES}search.html?q={word}")
             window.wait_for_selector(f"ul.search li a[href*='{page}']", timeout=10_000)  # they come one by one
-            assert window.complaints + check_accessibility(window) == [], f"searching {word}"
+            assert window.complaints + find_faults(window) == [], f"searching {word}"
 
 
 @each_view
@@ -94,7 +95,7 @@ def test_search_finds_what_is_folded(browser: Any, server: str, theme: str, widt
         window.goto(f"{FILES}search.html?q=masked_pooling_solution")
         window.wait_for_selector("ul.search li a")
         assert "attention-pooling.html" in window.locator("ul.search li a").first.get_attribute("href")
-        assert window.complaints + check_accessibility(window) == []
+        assert window.complaints + find_faults(window) == []
 
 
 @each_view
@@ -104,7 +105,7 @@ def test_a_lost_reader_is_led_home(browser: Any, server: str, theme: str, width:
         assert "Page not found" in window.locator(".bd-article h1").inner_text()
         for system in (theme, other(theme)):
             switch_theme(window, system)
-            assert check_accessibility(window) == [], system
+            assert find_faults(window) == [], system
         assert [c for c in window.complaints if "404" not in c] == []  # that it is not there is all there is to say
         window.locator(".book-title a").first.evaluate("link => link.click()")
         window.wait_for_url("**/book/intro.html")

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.site.checks import ALL_ELEMENTS, COLOURS_ONLY, check_accessibility, check_paper, inspect
+from tests.site.axe import COLOURS, find_faults
+from tests.site.checks import check_paper, inspect
 from tests.site.pages import ALL_CHAPTERS, SITE
-from tests.site.windows import open_page, open_window
+from tests.site.windows import open_page, open_window, switch_theme
 
 PAGE = "book/notation.html"  # short, and it sets formulas
 CODE = '<div class="cell"><div class="cell_input"><div class="highlight"><pre>{}</pre></div></div></div>'
 OUTPUT = '<div class="cell"><div class="cell_output">{}</div></div>'
 PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='90' height='90'>{}</svg>"
 FIGURE = OUTPUT.format(f'<img alt="" src="{PICTURE}">')
+LINK = (
+    '<p style="color: {}; background: #fff">Where all of this begins is told in the <a id="{}" href="intro.html" '
+    'style="color: {}; text-decoration: none">introduction</a>, page by page.</p>'
+)
+FINE = LINK.format("#000", "told", "#0a5fb4")  # what is right on one page is no excuse for the next
 
 # What is planted -> the fault that must be reported.
 FAULTS = {
@@ -44,9 +50,12 @@ FAULTS = {
         'light: color-contrast .*id="field"',
     ),
     "a link that is told from its text by a little colour only": (
-        '<p style="color: #000; background: #fff">Where all of this begins is told in the <a id="plain" '
-        'href="intro.html" style="color: #222; text-decoration: none">introduction</a>, page by page.</p>',
+        LINK.format("#000", "plain", "#222"),
         'dark: link-in-text-block .*id="plain"',
+    ),
+    "a link that was told from another text": (
+        LINK.format("#333", "lost", "#0a5fb4"),
+        'dark: link-in-text-block .*id="lost"',
     ),
     "a picture without words": (f'<img id="mute" src="{PICTURE.format("")}">', 'light: image-alt .*id="mute"'),
     "a control without a name": ('<button id="nameless"></button>', 'light: button-name .*id="nameless"'),
@@ -92,18 +101,22 @@ FAULTS = {
 }
 
 
-def plant(html: str) -> str:
-    """The page with all faults at its end."""
-    return html.replace("</article>", "".join(planted for planted, _ in FAULTS.values()) + "</article>")
+def plant(window: Any, html: str) -> None:
+    """Open the page with something at its end."""
+    address, page = (
+        f"{SITE.as_uri()}/{PAGE}",
+        (SITE / PAGE).read_text("utf-8").replace("</article>", f"{html}</article>"),
+    )
+    window.route(address, lambda route: route.fulfill(body=page, content_type="text/html"), times=1)
+    open_page(window, address)
 
 
 @pytest.fixture(scope="module")
 def window(browser: Any, server: str) -> Iterator[Any]:
-    address = f"{SITE.as_uri()}/{PAGE}"
     with open_window(browser, server, width=390, reduced_motion="reduce") as window:
-        html = plant((SITE / PAGE).read_text("utf-8"))
-        window.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
-        open_page(window, address)
+        plant(window, FINE)
+        assert inspect(window, PAGE, ("light", "dark")) == []
+        plant(window, "".join(planted for planted, _ in FAULTS.values()))
         yield window
 
 
@@ -118,8 +131,23 @@ def test_a_planted_fault_is_found(found: list[str], fault: str) -> None:
     assert any(re.match(FAULTS[fault][1], line) for line in found), "\n".join(found)
 
 
+EVERYWHERE = """only => axe.run({runOnly: only, preload: false, elementRef: true}).then(({violations}) =>
+  violations.flatMap(r => r.nodes.map(n => `${r.id} (${r.impact}): ${n.element.outerHTML.slice(0, 200)}`)))"""
+
+
 @pytest.mark.usefixtures("found")
 def test_one_element_of_each_look_is_enough(window: Any) -> None:
-    everywhere = check_accessibility(window, ALL_ELEMENTS, **COLOURS_ONLY)
+    window.evaluate("axe.reset()")
+    everywhere = window.evaluate(EVERYWHERE, COLOURS)
     assert len(everywhere) > 4
-    assert check_accessibility(window, **COLOURS_ONLY) == everywhere
+    assert find_faults(window, COLOURS) == everywhere
+
+
+def test_a_visit_is_always_the_first(visit: Callable[[str, str, int], Any]) -> None:
+    for _ in range(2):
+        window = visit(f"{SITE.as_uri()}/{PAGE}", "light", 390)
+        assert window.evaluate("[localStorage.seen, document.documentElement.dataset.theme]") == [None, "light"]
+        assert window.complaints == [] and window.viewport_size == {"width": 390, "height": 900}
+        window.evaluate("localStorage.seen = 'yes'; console.warn('of the visit before')")
+        check_paper(window)
+        switch_theme(window, "dark")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,18 +17,15 @@ def open_window(browser: Any, server: str, theme: str = "light", width: int = 12
     window = context.new_page()
     window.complaints = []
 
-    def guard(route: Any) -> None:
-        if route.request.url.startswith(("file:", "data:", "blob:", server)):
-            route.continue_()
-        else:
-            window.complaints.append(f"asked {route.request.url}")
-            route.abort()
+    def block(route: Any) -> None:
+        window.complaints.append(f"asked {route.request.url}")
+        route.abort()
 
     def listen(message: Any) -> None:
         if message.type in ("error", "warning"):
             window.complaints.append(f"{message.type}: {message.text} ({message.location['url']})")
 
-    window.route("**/*", guard)
+    window.route(re.compile(rf"^(?!file:|data:|blob:|{re.escape(server)})"), block)
     window.on("pageerror", lambda error: window.complaints.append(f"script error: {error}"))
     window.on("requestfailed", lambda request: window.complaints.append(f"not loaded: {request.url}"))
     window.on("console", listen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -69,6 +70,14 @@ def additive_mask(X: Tensor, valid_lens: Tensor) -> Tensor:
     return F.softmax(X + torch.where(shown, 0.0, -math.inf), -1).nan_to_num()
 
 
+@functools.cache
+def draw_scores(d: int) -> Tensor:
+    """Scores of 3000 queries, each with 64 keys of its own."""
+    rng = torch.Generator().manual_seed(5)
+    queries, keys = torch.randn(3000, 1, d, generator=rng), torch.randn(3000, 64, d, generator=rng)
+    return (queries * keys).sum(-1)  # (3000, 64)
+
+
 def saturation(
     statistic: Callable[[Tensor], Tensor] = lambda weights: weights.amax(-1).median(),
     *,
@@ -78,9 +87,7 @@ def saturation(
     """The measurement of saturation, right unless told otherwise."""
 
     def measure(d: int, scale: float) -> float:
-        rng = torch.Generator().manual_seed(5)
-        queries, keys = torch.randn(3000, 1, d, generator=rng), torch.randn(3000, 64, d, generator=rng)
-        return statistic(F.softmax((queries * keys).sum(-1) * rescale(scale), dim)).item()
+        return statistic(F.softmax(draw_scores(d) * rescale(scale), dim)).item()
 
     return measure
 

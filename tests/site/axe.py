@@ -1,0 +1,87 @@
+"""What axe-core finds on a page, where it has not found the same on a page before.
+
+axe-core spends most of its time on the contrast of colours: it asks what lies behind each of the thousands of elements
+of a page. A page has some thirty looks, and nearly all of them are the same on each page. So one element of each look
+is measured, and a look that passed once is not measured again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+
+COLOURS = ["color-contrast", "link-in-text-block"]
+PASSED: set[str] = set()  # each worker's own
+
+# A look is all that decides a contrast: colour, size and weight of a text, whether axe excuses it, the grounds and
+# opacities behind it, and the plates of other elements that lie over its place. For a link it is also all by which it
+# can differ from the text around it, and the same of that text. The longest text of each look is measured (axe passes
+# over a single letter), but each link: only what stands in a text is compared with it. What axe leaves out, or cannot
+# tell, is asked again on the next page. At the top of the page nothing lies under the header, which stays in sight.
+FIND_FAULTS = """async ([only, passed]) => {
+  for (const part of [document.documentElement, ...document.querySelectorAll('.bd-sidebar')])
+    part.scrollTo({top: 0, behavior: 'instant'});
+  const known = new Set(passed), grounds = new Map([[null, '']]), plates = [], texts = [], links = [];
+  for (const element of document.querySelectorAll('body, body *')) {
+    const s = getComputedStyle(element), behind = grounds.get(element.parentElement) ?? '';
+    const own = [s.backgroundColor, s.backgroundImage, s.opacity, s.filter, s.mixBlendMode, s.position].join();
+    grounds.set(element, own === 'rgba(0, 0, 0, 0),none,1,none,normal,static' ? behind : own + '>' + behind);
+    let length = 0;
+    for (let child = element.firstChild; child; child = child.nextSibling)
+      if (child.nodeType === 3) length += child.data.trim().length;
+    const text = length || element.matches('input, select, textarea'), link = element.matches('a[href], [role=link]');
+    const plate = s.position !== 'static' && !own.startsWith('rgba(0, 0, 0, 0),none');
+    if (!(text || link || plate)) continue;
+    if (!element.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
+    if (text) texts.push([element, length]);
+    if (link) links.push(element);
+    if (plate) plates.push({plate: element, p: element.getBoundingClientRect()});
+  }
+  const describe = element => {
+    const s = getComputedStyle(element), box = element.getBoundingClientRect();
+    const excused = !!element.closest('label, :disabled, [aria-disabled=true]');
+    const over = plates.filter(({plate, p}) => p.left < box.right && box.left < p.right && p.top < box.bottom
+      && box.top < p.bottom && !plate.contains(element)).map(({plate}) => grounds.get(plate));
+    return [s.color, s.fontSize, s.fontWeight, s.textShadow, excused, grounds.get(element), over].join();
+  };
+  const distinguish = element => {
+    const s = getComputedStyle(element), drawn = [s.textDecoration, s.borderTop, s.borderBottom, s.outline];
+    const around = ['::before', '::after'].map(part => getComputedStyle(element, part).content);
+    return [describe(element), s.fontFamily, s.fontStyle, drawn, around].join();
+  };
+  const longest = new Map(), looks = {'color-contrast': new Map(), 'link-in-text-block': new Map()};
+  for (const [element, length] of texts) {
+    const look = describe(element);
+    if (!known.has(look) && !(longest.get(look)?.[1] >= length)) longest.set(look, [element, length]);
+  }
+  longest.forEach(([element], look) => looks['color-contrast'].set(element, look));
+  for (const link of links) {
+    let block = link.parentElement;
+    while (/^(inline|inline-flex|inline-grid|contents|ruby.*)$/.test(getComputedStyle(block).display))
+      block = block.parentElement;
+    const look = distinguish(link) + ' in ' + distinguish(block);
+    if (!known.has(look)) looks['link-in-text-block'].set(link, look);
+  }
+  const mark = on => Object.entries(looks).forEach(([rule, of]) =>
+    of.forEach((_, element) => element.toggleAttribute(`data-${rule}`, on)));
+  mark(true);
+  axe.configure({noHtml: true, rules: Object.keys(looks).map(id => ({id, selector: `[data-${id}]`}))});
+  const html = ({node: {element}}) => element.outerHTML.slice(0, 200);
+  axe.addReporter('looks', (rules, options, done) => {
+    mark(false);
+    const faults = rules.flatMap(r => r.violations.map(found => `${r.id} (${r.impact}): ${html(found)}`));
+    done([faults, rules.flatMap(r => r.passes.flatMap(({node: {element}}) => looks[r.id]?.get(element) ?? []))]);
+  });
+  // Without `preload`: axe would fetch each style sheet again, which fails on files.
+  return axe.run({reporter: 'looks', preload: false, ...(only ? {runOnly: only} : {})});
+}"""
+
+
+def find_faults(window: Any, only: list[str] | None = None) -> list[str]:
+    """What axe-core finds, of any impact, by all rules or only some."""
+    if not window.evaluate("!!window.axe"):
+        window.evaluate(Axe().axe_script)
+    faults, passed = window.evaluate(FIND_FAULTS, [only, sorted(PASSED)])
+    PASSED.update(passed)
+    return faults
