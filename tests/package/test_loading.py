@@ -229,6 +229,14 @@ REFUSED = [
 ]
 
 
+def test_a_table_that_is_also_the_last_layer_is_refused() -> None:
+    """It would have to be scaled, and not be scaled."""
+    ours = d2l.TransformerDecoder(11, 12, 20, 3, 1, 0.0)
+    ours.dense.weight = ours.embedding.weight
+    with pytest.raises(ValueError, match="ours must not share the table of embeddings with its last layer"):
+        load_parameters(ours, of_d2l(1))
+
+
 def test_a_layer_without_numbers_is_refused() -> None:
     with pytest.raises(ValueError, match="ours must be on a device with numbers, got the meta device"):
         load_parameters(attention(device="meta"), mha(12, 3, bias=False))
