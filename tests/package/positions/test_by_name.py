@@ -204,14 +204,6 @@ def test_schemes_show_their_settings(scheme: Any, shown: str) -> None:
     assert repr(scheme) == shown
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_schemes_can_be_compiled_whole(name: str) -> None:
-    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, positions=scheme(name)).double()
-    X = drawn(1, 4, 12)
-    whole = torch.compile(mha, fullgraph=True, backend="eager")
-    torch.testing.assert_close(whole(X, X, X, mask=d2l.causal_mask(4)), mha(X, X, X, mask=d2l.causal_mask(4)))
-
-
 @pytest.mark.no_cover  # noting each line makes what records a graph half as slow again
 def test_one_compiled_graph_serves_all_lengths_also_in_training() -> None:
     torch.manual_seed(0)
@@ -219,7 +211,7 @@ def test_one_compiled_graph_serves_all_lengths_also_in_training() -> None:
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     compiled = torch.compile(mha, backend="aot_eager", fullgraph=True, dynamic=True)
-    for steps in (5, 7, 9):
+    for steps in (5, 9):
         X = torch.randn(2, steps, 12)
         torch.testing.assert_close(compiled(X, X, X), mha(X, X, X))
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
