@@ -6,6 +6,7 @@ Shapes: `batch` examples, `steps` tokens, `queries` queries and `keys` key-value
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -109,8 +110,10 @@ def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
         raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
     if X.shape[-1] != (size := getattr(layer, "in_features", size)):
         raise ValueError(f"{name} must have size {size} in their last dimension, got {name_shape(X)}")
-    dtype = getattr(getattr(layer, "weight", None), "dtype", None)
-    if dtype in (X.dtype, None) or not dtype.is_floating_point:  # a quantised layer has whole numbers, or a method
+    if type(layer) is not nn.Linear or layer._forward_pre_hooks:  # any other may turn X into what it wants
+        return
+    dtype = layer.weight.dtype
+    if dtype == X.dtype or not dtype.is_floating_point:
         return
     if not may_autocast(X):
         raise ValueError(f"{name} must have the dtype of the weights, {dtype}, got {X.dtype}")
@@ -215,16 +218,19 @@ def check_steps(num_queries: int, num_keys: int) -> None:
 def check_room(X: Tensor, offset: int | Tensor, max_len: int, num_hiddens: int) -> None:
     """Check that a table of `max_len` positions covers those of `X`, `(batch, steps, num_hiddens)`."""
     check_sequences(X=X)
-    if isinstance(offset, Tensor):
+    if isinstance(offset, Tensor) and offset.dim() != 0:
         check_integers("offset", offset)
         check_one_length_each("offset", offset, (X.shape[0],))
-        offset = int((read_range(offset) or (0, 0))[1])
+        _, last = read_range(offset) or (0, -math.inf)
+    elif isinstance(offset, torch.SymInt) or torch.jit.is_tracing():  # type: ignore[attr-defined]
+        last = -math.inf  # not a number yet
     else:
-        check_offset(offset)
+        check_offset(offset)  # type: ignore[arg-type]
+        last = offset  # type: ignore[assignment]
     if X.shape[2] != num_hiddens:
         raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {name_shape(X)}")
-    if offset + X.shape[1] > max_len:
-        begins = f" that begins at position offset={offset}" if offset else ""
+    if last + X.shape[1] > max_len:
+        begins = f" that begins at position offset={last}" if last else ""
         raise ValueError(f"a sequence of length {X.shape[1]}{begins} does not fit into max_len={max_len}")
 
 

@@ -61,7 +61,8 @@ class _AddedEncoding(nn.Module):
         Args:
             X: `(batch, steps, num_hiddens)`.
             offset: position of the first token; more than 0 if earlier tokens have been seen, as in decoding. Or
-                integers `(batch,)`, one for each example; -n means n tokens of padding, also at position 0.
+                integers `(batch,)`, one for each example; -n means n tokens of padding, also at position 0. These are
+                checked only where they can be read: not under `vmap` or while a graph is recorded.
 
         Returns:
             `(batch, steps, num_hiddens)`, in the dtype of `X`, after dropout.
@@ -71,7 +72,7 @@ class _AddedEncoding(nn.Module):
                 not one integer for each example, or a position lies beyond `max_len`.
         """
         check_room(X, offset, *self.P.shape[1:])
-        if isinstance(offset, Tensor):
+        if isinstance(offset, Tensor) and offset.dim() == 1:
             steps = torch.arange(X.shape[1], device=offset.device)  # (steps,)
             P = self.P[0, (offset[:, None] + steps).clamp(min=0)]  # (batch, steps, num_hiddens)
         else:
@@ -85,8 +86,8 @@ class PositionalEncoding(_AddedEncoding):
         pᵢ,₂ⱼ = sin(i ωⱼ),   pᵢ,₂ⱼ₊₁ = cos(i ωⱼ),   ωⱼ = 10000^(-2j / d)
 
     for positions i = 0, 1, ... and d = num_hiddens. With an odd d, the last sine has no cosine. Angles are computed in
-    float64. The table `P`, `(1, max_len, num_hiddens)`, has the default dtype of torch; it moves with the module, but
-    is not part of its `state_dict`.
+    float64. The table `P`, `(1, max_len, num_hiddens)`, has the default dtype of torch unless you give one; it moves
+    with the module, but is not part of its `state_dict`.
 
     Chapter: Positional encoding.
 

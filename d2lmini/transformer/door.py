@@ -67,8 +67,8 @@ def check_state(state: DecoderState, tokens: Tensor, num_blks: int, num_memories
     if memory != num_memories or past not in (0, num_blks):
         fitting = f"a memory of {num_memories} blocks and a past of 0 or {num_blks}"
         raise ValueError(f"state must have {fitting}, got {memory} and {past}")
-    if any(K.shape[-2] != state.num_steps for K, _ in state.past):
-        lengths = sorted({K.shape[-2] for K, _ in state.past})
+    if any(pair[0].shape[-2] != state.num_steps for pair in state.past):
+        lengths = sorted({pair[0].shape[-2] for pair in state.past})
         raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")
     batch = state.batch_size
     if isinstance(tokens, Tensor) and tokens.dim() == 2 and batch not in (None, tokens.shape[0]):

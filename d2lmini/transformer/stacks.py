@@ -149,7 +149,7 @@ class _Decoder(_Stack):
 
         Raises:
             ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state belongs to
-                another batch or another decoder.
+                another batch or a decoder of other sizes.
         """
         check_state(state, tokens, len(self.blks), len(self.blks) if self.block.crosses else 0)
         first = state.num_steps if state.left_padding is None else state.num_steps - state.left_padding

@@ -229,12 +229,15 @@ REFUSED = [
 ]
 
 
-def test_a_table_that_is_also_the_last_layer_is_refused() -> None:
-    """It would have to be scaled, and not be scaled."""
-    ours = d2l.TransformerDecoder(11, 12, 20, 3, 1, 0.0)
-    ours.dense.weight = ours.embedding.weight
-    with pytest.raises(ValueError, match="ours must not share the table of embeddings with its last layer"):
-        load_parameters(ours, of_d2l(1))
+def test_a_layer_that_uses_a_parameter_twice_is_refused() -> None:
+    """Theirs would be overwritten by one another without a word."""
+    decoder, stack, layer = d2l.TransformerDecoder(11, 12, 20, 3, 1, 0.0), encoder(), attention()
+    decoder.dense.weight = decoder.embedding.weight
+    stack.blks[1] = stack.blks[0]
+    layer.W_k = layer.W_q
+    for ours, theirs in ((decoder, of_d2l(1)), (stack, of_d2l()), (layer, mha(12, 3, bias=False))):
+        with pytest.raises(ValueError, match="ours must not use one parameter in two places"):
+            load_parameters(ours, theirs)
 
 
 def test_a_layer_without_numbers_is_refused() -> None:

@@ -58,3 +58,25 @@ def test_both_paths_agree_under_autocast(dtype: torch.dtype) -> None:
     assert (
         weights.tolist() == [[[1, 0]]] and output.item() == fused.item() == 1 and output.dtype == fused.dtype == dtype
     )
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize(
+    "restriction",
+    [
+        {},
+        {"causal": True},
+        {"valid_lens": torch.tensor([4, 6])},
+        {"bias": torch.zeros(6, 6)},
+        {"bias": torch.zeros(6, 6), "causal": True},
+    ],
+)
+def test_weights_are_dropped_whatever_restricts_them(restriction: dict[str, Any], need_weights: bool) -> None:
+    """Half of the weights of equal scores, and the others count twice: on average nothing changes."""
+    torch.manual_seed(0)
+    pooling, Q, V = d2l.DotProductAttention(0.5), torch.zeros(2, 6, 4), torch.ones(2, 6, 1)
+    draws = [pooling(Q, Q, V, **restriction, need_weights=need_weights) for _ in range(300)]
+    found = torch.stack([draw[0] if need_weights else draw for draw in draws])  # (draws, batch, queries, 1)
+    assert (found.std(0) > 0.2).all() and (found.mean(0) - 1).abs().max() < 0.3
+    result = pooling.eval()(Q, Q, V, **restriction)
+    torch.testing.assert_close(result, torch.ones(2, 6, 1))

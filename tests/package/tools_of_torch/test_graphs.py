@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -105,6 +106,51 @@ def test_a_traced_module_decides_nothing_for_other_lengths() -> None:
     traced = torch.jit.trace(attend, (example(2, 1), *torch.randn(2, 2, 4, 6, 4)))
     X, K, V = example(2, 3), *torch.randn(2, 2, 4, 4, 4)
     expect_same(traced(X, K, V), attend(X, K, V))
+
+
+def test_a_traced_layer_is_causal_for_other_lengths() -> None:
+    """As many queries as keys need no mask; fewer do."""
+    torch.manual_seed(0)
+    mha = d2l.MultiHeadAttention(16, 16, 16, 16, 4, 0.0).requires_grad_(False)
+
+    def attend(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        return mha(queries, keys, keys, causal=True)
+
+    X = example(2, 6)
+    traced = torch.jit.trace(attend, (X, X))
+    for queries in (X[:, 3:], X[:, 5:]):
+        expect_same(traced(queries, X), attend(queries, X))
+
+
+class Step(nn.Module):
+    """A step of decoding, as a function of the newest token and of what was kept."""
+
+    def __init__(self, positions: str) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.model = d2l.DecoderOnlyTransformer(9, 16, 32, 4, 1, 0.0, positions=positions).requires_grad_(False)
+
+    def forward(self, tokens: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+        return self.model.step(tokens, self.model.start()._replace(past=((K, V),)))[0]
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_a_step_of_decoding_can_be_exported_and_traced(positions: str) -> None:
+    step, token = Step(positions), torch.tensor([[3], [4]])
+    given, other = ((token, *torch.randn(2, 2, 4, length, 4)) for length in (7, 9))
+    length = {2: Dim.AUTO}
+    exported = torch.export.export(step, given, dynamic_shapes=(None, length, length)).module()
+    traced = torch.jit.trace(step, given)
+    for recorded in (exported, traced):
+        expect_same(recorded(*other), step(*other))
+
+
+def test_padding_takes_no_room_where_it_cannot_be_read() -> None:
+    torch.manual_seed(0)
+    model, tokens = d2l.DecoderOnlyTransformer(9, 16, 32, 4, 1, 0.0, max_len=20), torch.randint(9, (1, 24))
+    padding = torch.tensor([6])
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    expect_same(compiled(tokens, left_padding=padding), model(tokens, left_padding=padding))
 
 
 def test_a_traced_module_takes_another_bias() -> None:

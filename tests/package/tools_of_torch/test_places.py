@@ -139,3 +139,15 @@ def test_linear_layers_may_hold_whole_numbers(name: str) -> None:
     guest, X = invite(name), example()
     small = torch.ao.quantization.quantize_dynamic(copy.deepcopy(guest), {nn.Linear}, dtype=torch.qint8)
     assert (small(X) - guest(X)).abs().mean() < 0.2 * guest(X).abs().mean()
+
+
+def test_a_layer_may_keep_its_weights_in_fewer_bits() -> None:
+    """It turns them into what it computes with, and nobody looks at them before."""
+    torch.manual_seed(0)
+    mha, X = d2l.MultiHeadAttention(16, 16, 16, 16, 4, 0.0), example()
+    expected = mha(X, X, X)
+    mha.W_q.bfloat16()
+    mha.W_q.register_forward_pre_hook(lambda layer, _: layer.float() and None)
+    mha.W_q.register_forward_hook(lambda layer, *_: layer.bfloat16() and None)
+    torch.testing.assert_close(mha(X, X, X), expected, atol=0.02, rtol=0.02)
+    assert mha.W_q.weight.dtype == torch.bfloat16

@@ -128,6 +128,7 @@ def test_a_state_keeps_its_own_padding_and_no_gradient_is_nan() -> None:
     state = model.start(left_padding=padding)
     padding += 1
     assert state.left_padding is not None and state.left_padding.tolist() == [0, 2]
+    assert model(torch.randint(11, (2, 3)), left_padding=padding).isfinite().all()  # the second has padding only
     model.step(torch.randint(11, (2, 4)), state)[0][:, -1].square().sum().backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
 
