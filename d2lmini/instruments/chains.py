@@ -31,15 +31,12 @@ _PLACES = ("index", "indices", "mask", "condition")  # arguments that say where,
 _OTHER_SIZE = ("view_as_real", "view_as_complex")  # views whose entries have another size
 
 
-def trace_chains(f: Sequence2Sequence, X: Tensor, start: Tensor | None = None) -> Tensor:
-    """The length of the longest chain from `X` to each entry of `f(X)`, or -1 where there is none.
-
-    A chain begins with the length that `start` has there, of the shape of `X`, or with 0.
-    """
+def trace_chains(f: Sequence2Sequence, X: Tensor) -> Tensor:
+    """The length of the longest chain from `X` to each entry of `f(X)`, or -1 where there is none."""
     lengths = _ChainLengths()
 
     def follow(X: Tensor) -> Any:
-        lengths.of(X).copy_(torch.zeros((), dtype=torch.int64) if start is None else start)
+        lengths.of(X).zero_()
         with lengths:
             return f(X)
 

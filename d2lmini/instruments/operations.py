@@ -80,7 +80,8 @@ def is_creation(op: Any) -> bool:
 
 def is_view(op: Any) -> bool:
     """Whether an operation only looks at the same memory in another way."""
-    return getattr(op, "is_view", False) or name_operation(op) == "_unsafe_view" or torch.Tag.inplace_view in getattr(op, "tags", ())
+    in_place = torch.Tag.inplace_view in getattr(op, "tags", ())
+    return in_place or getattr(op, "is_view", False) or name_operation(op) == "_unsafe_view"
 
 
 def is_plain(op: Any) -> bool:
