@@ -19,6 +19,7 @@ from d2lmini.instruments.running import Sequence2Sequence, take_first
 _SMALLEST = 1e-280  # below this a float64 gradient is about to underflow to 0
 _REPEATS = 3  # how often a gradient has to come out the same, to be more than rounding errors
 _NEAR, _SAME = 1e-9, 1e-3  # a point that near has the same gradient, up to one in a thousand
+_LARGE = 1000  # times the change at a point that near, and a change is large
 _NOISE = 1e-6  # changes below this part of the largest output may be rounding errors
 
 
@@ -113,6 +114,8 @@ def connects_by_gradients(layers: Sequence[Sequence2Sequence], X: Tensor, rng: t
 def find_by_replacing(f: Sequence2Sequence, X: Tensor, rng: torch.Generator, tokens: Sequence[int]) -> Tensor:
     """Which outputs change when a token is replaced by a larger one, or by its opposite: (m, tokens)."""
     output, columns = take_first(f(X)).double(), []
+    nearby = [take_first(f(X * (1 + _NEAR * _draw(X, rng)))).double() for _ in range(_REPEATS)]
+    noise = _LARGE * (torch.stack(nearby) - output).abs().max()  # of a constant only rounding errors change
     for token in tokens:
         changed = torch.zeros_like(output, dtype=torch.bool)
         larger = 10 * _draw(X[:, token], rng)  # (batch, d)
@@ -120,7 +123,8 @@ def find_by_replacing(f: Sequence2Sequence, X: Tensor, rng: torch.Generator, tok
             replaced = X.clone()
             replaced[:, token] = new
             other = take_first(f(replaced)).double()
-            changed |= (other - output).abs() > _NOISE * torch.maximum(output.abs().max(), other.abs().max())
+            rounding = _NOISE * torch.maximum(output.abs().max(), other.abs().max())
+            changed |= (other - output).abs() > torch.maximum(rounding, noise)
         columns.append(changed.movedim(1, 0).flatten(1).any(dim=1))  # (m,)
     return torch.stack(columns, dim=1)
 

@@ -81,8 +81,7 @@ def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> 
         X: `(batch, n, d)` in float64, see `find_receptive_field`.
 
     Returns:
-        The number of layers, or `None` if those tried do not connect the two. Functions like ReLU, which may hide a
-        dependence, are better left out.
+        The number of layers, or `None` if no draw showed that those tried connect the two.
 
     Raises:
         ValueError: as `find_receptive_field` does; and if a layer that connects the two has a chain of operations that
