@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from d2lmini.instruments.blind_spots import KeepInside, UncountableProducts, unfuse
 from d2lmini.instruments.chains import trace_chains
+from d2lmini.instruments.memory import TakenMemory
 from d2lmini.instruments.operations import PRODUCTS
-from d2lmini.instruments.running import Sequence2Sequence, copy_module, record, run
+from d2lmini.instruments.running import Sequence2Sequence, copy_module, record, run, walk_graph
 
 __all__ = ["count_flops", "count_sequential_operations", "measure_activation_memory"]
 
@@ -86,10 +87,12 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
 
 
 def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
-    """Bytes that autograd keeps for the backward pass of `f(X)`, parameters and buffers not included.
+    """Bytes that autograd keeps for the backward pass of `f(X)`: the input, and what was computed from then on.
 
-    A tensor that several operations keep counts once, and so does a tensor that is kept through a view. A fused LSTM
-    keeps a work space whose size depends on the processor. What `f` stores through hooks of its own is not seen.
+    Not counted is what was there before, such as parameters and buffers. A tensor that several operations keep counts
+    once, and so does a tensor that is kept through a view. A fused LSTM keeps a work space whose size depends on the
+    processor. What `f` stores through hooks of its own is not seen. This is what is kept between the two passes; for
+    what is needed during them see `d2lmini.instruments.memory.measure_peak_memory`.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -101,22 +104,22 @@ def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
         The number of bytes.
 
     Raises:
-        ValueError: if nothing is kept, because the output does not need a gradient.
+        ValueError: if nothing is kept, because the output does not need a gradient; if a function with a backward pass
+            of its own keeps a tensor without `save_for_backward`, where it is not seen.
     """
-    f = copy_module(f)
-    tensors = (*f.parameters(), *f.buffers()) if isinstance(f, nn.Module) else ()
-    own = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+    f, memory = copy_module(f), TakenMemory()
     kept: dict[int, Any] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        parameter = isinstance(tensor, nn.Parameter) or isinstance(tensor._base, nn.Parameter)
-        if not parameter and storage.data_ptr() not in own:
-            kept[storage.data_ptr()] = storage  # held, so that no other storage takes its place
+        if tensor in memory:
+            kept[tensor.untyped_storage()._cdata] = tensor.untyped_storage()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), memory:
         output = record(f, X)
     if output.grad_fn is None:
         raise ValueError("the output of f needs no gradient: nothing is kept for a backward pass")
+    for node in walk_graph(output.grad_fn):
+        if any(isinstance(value, Tensor) for value in getattr(node, "__dict__", {}).values()):
+            raise ValueError(f"{node.name()} keeps a tensor where it is not seen: use ctx.save_for_backward")
     return sum(storage.nbytes() for storage in kept.values())

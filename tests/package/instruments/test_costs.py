@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
+from d2lmini.instruments.memory import measure_peak_memory
 from tests.package.instruments.sequences import Recurrent, sequence
 
 lengths, widths = st.integers(2, 12), st.integers(1, 9)
@@ -128,7 +129,13 @@ def test_what_cannot_be_counted_is_refused(f: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     "instrument",
-    [d2l.count_flops, d2l.count_sequential_operations, d2l.measure_activation_memory, d2l.find_receptive_field],
+    [
+        d2l.count_flops,
+        d2l.count_sequential_operations,
+        d2l.measure_activation_memory,
+        measure_peak_memory,
+        d2l.find_receptive_field,
+    ],
 )
 def test_an_instrument_changes_nothing(instrument: Any) -> None:
     """Neither the input, nor random numbers, nor the buffers, mode and gradients of a module."""
@@ -368,40 +375,3 @@ def test_a_number_that_has_nothing_to_do_with_the_input_may_be_looked_at() -> No
 
 def test_a_long_chain_is_followed_without_recursion() -> None:
     assert d2l.count_sequential_operations(Recurrent(nn.RNNCell(1, 1)).double(), sequence(3000, 1)) == 9000
-
-
-# ---- activation memory ----
-
-
-def test_memory_of_a_product_is_that_of_its_inputs() -> None:
-    W = nn.Parameter(torch.randn(3, 3, dtype=torch.float64))
-    assert d2l.measure_activation_memory(lambda X: X @ W, sequence(5, 3)) == 5 * 3 * 8
-    assert (
-        d2l.measure_activation_memory(lambda X: X @ X.mT, sequence(5, 3)) == 5 * 3 * 8
-    )  # kept once, though twice needed
-    assert d2l.measure_activation_memory(lambda X: X.exp(), sequence(5, 3)) == 5 * 3 * 8
-    assert d2l.measure_activation_memory(lambda X: X.exp().exp(), sequence(5, 3)) == 2 * 5 * 3 * 8
-
-
-def test_memory_is_that_of_the_part_that_is_used_and_not_of_buffers() -> None:
-    long = sequence(1000, 4)
-    assert d2l.measure_activation_memory(nn.Linear(4, 4).double(), long[:, :5]) == 5 * 4 * 8
-    norm = nn.BatchNorm1d(5).double().eval()
-    assert d2l.measure_activation_memory(norm, sequence(5, 4)) == 5 * 4 * 8
-
-
-def test_attention_keeps_n_squared_weights_unless_it_is_fused() -> None:
-    attention = d2l.DotProductAttention(0.0)
-
-    def memory(need_weights: bool) -> Callable[[int], int]:
-        return lambda n: d2l.measure_activation_memory(
-            lambda X: attention(X, X, X, need_weights=need_weights), torch.randn(1, n, 4)
-        )
-
-    assert d2l.take_differences(memory(True), 64, 2) >= 2 * 4  # at least n ** 2 numbers of four bytes
-    assert d2l.take_differences(memory(False), 64, 2) == 0
-
-
-def test_memory_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="nothing is kept"):
-        d2l.measure_activation_memory(lambda X: torch.zeros(3), sequence(2, 2))
