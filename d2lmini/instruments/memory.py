@@ -38,18 +38,18 @@ class TakenMemory(TorchDispatchMode):
         """Run an operation, and note the memory of its results that was in use by nobody before."""
         before = {leaf.untyped_storage()._cdata for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)}
         result = op(*args, **(kwargs or {}))
-        for tensor in tree_leaves(result):
-            if isinstance(tensor, Tensor) and tensor.untyped_storage()._cdata not in before:
-                self._take(tensor.untyped_storage())
+        pieces = [leaf.untyped_storage() for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        new = {storage._cdata: storage for storage in pieces if storage._cdata not in before | self._pieces}
+        for piece, storage in new.items():
+            self._take(piece, storage)
         return result
 
-    def _take(self, storage: Any) -> None:
-        piece, size = storage._cdata, storage.nbytes()
-        if piece not in self._pieces:
-            self._pieces.add(piece)
-            self.now += size
-            self.peak = max(self.peak, self.now)
-            weakref.finalize(storage, self._give_back, piece, size).atexit = False
+    def _take(self, piece: int, storage: Any) -> None:
+        size = storage.nbytes()
+        self._pieces.add(piece)
+        self.now += size
+        self.peak = max(self.peak, self.now)
+        weakref.finalize(storage, self._give_back, piece, size).atexit = False
 
     def _give_back(self, piece: int, size: int) -> None:
         self._pieces.discard(piece)

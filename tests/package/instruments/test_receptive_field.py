@@ -104,6 +104,7 @@ def long_convolution(X: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("n", [4, 7, 16])
 def test_rounding_errors_are_no_dependence(n: int) -> None:
+    torch.manual_seed(n)
     assert torch.equal(d2l.find_receptive_field(long_convolution, sequence(n, 2)), d2l.causal_mask(n))
     W = torch.randn(n, n, dtype=torch.float64)
     there_and_back = d2l.find_receptive_field(lambda X: torch.linalg.solve(W, W @ X), sequence(n, 2))
@@ -221,6 +222,12 @@ def test_what_one_layer_passes_on_the_next_may_throw_away() -> None:
     back = torch.linalg.inv(there)
     assert d2l.find_maximum_path_length([lambda X: back @ X], sequence(6, 2)) == 1
     assert d2l.find_maximum_path_length([lambda X: there @ X, lambda X: back @ X], sequence(6, 2)) is None
+
+
+def test_a_path_may_lead_through_a_layer_without_gradient() -> None:
+    causal = d2l.Convolution(1, 2, causal=True).double()
+    assert d2l.find_maximum_path_length([causal, lambda X: causal(X.detach())], sequence(3, 1)) == 2
+    assert d2l.find_maximum_path_length([causal, lambda X: causal(X).detach()], sequence(3, 1)) == 2
 
 
 def test_a_long_path_of_weak_layers_does_not_vanish() -> None:
