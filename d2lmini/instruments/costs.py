@@ -6,15 +6,17 @@ measures what `f(X)` does. It refuses what it cannot see: better no number than 
 
 from __future__ import annotations
 
-from graphlib import TopologicalSorter
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from d2lmini.instruments.blind_spots import PRODUCTS, SeenOperations, refuse_hidden_chain, refuse_uncountable, unfuse
-from d2lmini.instruments.running import Sequence2Sequence, copy_module, record, run
+from d2lmini.instruments.blind_spots import KeepInside, UncountableProducts, unfuse
+from d2lmini.instruments.chains import trace_chains
+from d2lmini.instruments.memory import TakenMemory
+from d2lmini.instruments.operations import PRODUCTS
+from d2lmini.instruments.running import Sequence2Sequence, copy_module, record, run, walk_graph
 
 __all__ = ["count_flops", "count_sequential_operations", "measure_activation_memory"]
 
@@ -26,7 +28,8 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
 
     Counted by PyTorch's `FlopCounterMode`, with products of vectors added. It cannot see inside the fused LSTM and the
     fused attention, so the unfused versions stand in for them. What is computed entry by entry (biases, softmax,
-    activation functions) does not count.
+    activation functions) does not count, and neither does a product written so, as `(A * B).sum()`. What `f` does in
+    another thread, or with Python's own numbers, is not seen.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -38,12 +41,13 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
         The number of floating-point operations.
 
     Raises:
-        ValueError: if `f` uses an operation that the counter cannot look into, or has no matrix product or convolution.
+        ValueError: if `f` uses an operation that the counter does not know, or multiplies complex matrices, or hands
+            numbers to NumPy; if it has no matrix product or convolution; or if it is a module that cannot be copied.
     """
-    seen = SeenOperations()
-    with unfuse(), seen, FlopCounterMode(display=False, custom_mapping=PRODUCTS) as counter:
-        run(copy_module(f), X.clone())
-    refuse_uncountable(seen.operations)
+    f, uncountable = copy_module(f), UncountableProducts()
+    with unfuse(), KeepInside(), uncountable, FlopCounterMode(display=False, custom_mapping=PRODUCTS) as counter:
+        run(f, X.clone())
+    uncountable.refuse()
     total = int(counter.get_total_flops())
     if total == 0:
         raise ValueError("f uses no matrix product and no convolution: there is nothing to count")
@@ -55,10 +59,12 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
 
         length(operation) = 1 + max over its inputs of length(input)
 
-    The chain is found in the graph that autograd keeps. Only the growth of its length with n means anything: how many
-    operations one step is split into is up to PyTorch and to the author of `f`. Pass the length on to `describe_growth`
-    or `take_differences`, and compare it with nothing else. What has no gradient (behind `detach` or under `no_grad`)
-    is not seen. If `f` returns a tuple, its first output is used.
+    The chain begins at `X`: what is computed from parameters alone does not wait for the input. Moving entries about
+    (views, `cat`, `stack`, indexing, `where`) counts nothing, and each entry keeps the length that it had. Only the
+    growth of the length with n means anything: how many operations one step is split into is up to PyTorch and to the
+    author of `f`. Pass the length on to `describe_growth` or `take_differences`, and compare it with nothing else. It
+    belongs to `f` as it is written: another program for the same function may have a shorter chain. A sum or a product
+    of matrices is one operation. If `f` returns a tuple, its first output is used.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -70,27 +76,23 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
         The number of operations in the longest chain.
 
     Raises:
-        ValueError: if the output has no graph, or the graph has nodes that hide a chain: fused recurrent layers, scans
-            such as `cumsum`, writing into part of a tensor, and functions with a backward pass of their own.
+        ValueError: if the output does not depend on `X`; if `f` uses an operation that hides a chain or might hide one
+            (scans such as `cumsum`, sorting, Fourier transforms, solving equations, fused recurrent layers); or if it
+            takes numbers that depend on `X` into Python, where a branch or a loop may depend on them.
     """
-    with unfuse():
-        last = record(copy_module(f), X).grad_fn
-    if last is None:
-        raise ValueError("the output of f does not depend on X or on a parameter by operations with a gradient")
-    inputs = _read_graph(last)
-    length: dict[Any, int] = {}
-    for operation in TopologicalSorter(inputs).static_order():  # inputs first
-        refuse_hidden_chain(operation)
-        own = "AccumulateGrad" not in operation.name()  # a parameter waits for nothing
-        length[operation] = own + max((length[before] for before in inputs[operation]), default=0)
-    return length[last]
+    length = int(trace_chains(copy_module(f), X).max())
+    if length < 0:
+        raise ValueError("the output of f does not depend on X")
+    return length
 
 
 def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
-    """Bytes that autograd keeps for the backward pass of `f(X)`, parameters and buffers not included.
+    """Bytes that autograd keeps for the backward pass of `f(X)`: the input, and what was computed from then on.
 
-    A tensor that several operations keep counts once, and so does a tensor that is kept through a view. A fused LSTM
-    keeps a work space whose size depends on the processor. What `f` stores through hooks of its own is not seen.
+    Not counted is what was there before, such as parameters and buffers. A tensor that several operations keep counts
+    once, and so does a tensor that is kept through a view. A fused LSTM keeps a work space whose size depends on the
+    processor. What `f` stores through hooks of its own is not seen. This is what is kept between the two passes; for
+    what is needed during them see `d2lmini.instruments.memory.measure_peak_memory`.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -102,34 +104,22 @@ def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
         The number of bytes.
 
     Raises:
-        ValueError: if nothing is kept, because the output does not need a gradient.
+        ValueError: if nothing is kept, because the output does not need a gradient; if a function with a backward pass
+            of its own keeps a tensor without `save_for_backward`, where it is not seen.
     """
-    f = copy_module(f)
-    tensors = (*f.parameters(), *f.buffers()) if isinstance(f, nn.Module) else ()
-    own = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+    f, memory = copy_module(f), TakenMemory()
     kept: dict[int, Any] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        parameter = isinstance(tensor, nn.Parameter) or isinstance(tensor._base, nn.Parameter)
-        if not parameter and storage.data_ptr() not in own:
-            kept[storage.data_ptr()] = storage  # held, so that no other storage takes its place
+        if tensor in memory:
+            kept[tensor.untyped_storage()._cdata] = tensor.untyped_storage()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), memory:
         output = record(f, X)
     if output.grad_fn is None:
         raise ValueError("the output of f needs no gradient: nothing is kept for a backward pass")
+    for node in walk_graph(output.grad_fn):
+        if any(isinstance(value, Tensor) for value in getattr(node, "__dict__", {}).values()):
+            raise ValueError(f"{node.name()} keeps a tensor where it is not seen: use ctx.save_for_backward")
     return sum(storage.nbytes() for storage in kept.values())
-
-
-def _read_graph(last: Any) -> dict[Any, list[Any]]:
-    """For each operation in the graph of the last one, those whose results it needs."""
-    inputs: dict[Any, list[Any]] = {}
-    waiting = [last]
-    while waiting:
-        operation = waiting.pop()
-        if operation not in inputs:
-            inputs[operation] = [before for before, _ in operation.next_functions if before is not None]
-            waiting += inputs[operation]
-    return inputs

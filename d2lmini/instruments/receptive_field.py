@@ -9,20 +9,28 @@ import torch
 from torch import Tensor
 
 from d2lmini.arguments import check_size
+from d2lmini.instruments.blind_spots import unfuse
+from d2lmini.instruments.chains import trace_chains
+from d2lmini.instruments.dependence import (
+    Underflows,
+    check_output,
+    connects_by_gradients,
+    find_by_gradients,
+    find_by_replacing,
+)
 from d2lmini.instruments.running import Sequence2Sequence, copy_module, take_first
 
 __all__ = ["find_maximum_path_length", "find_receptive_field"]
 
-_SMALLEST = 1e-280  # below this a float64 gradient is about to underflow to 0
-
 
 def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> Tensor:
-    """Which inputs each output of a layer depends on, found by its gradients at random inputs.
+    """Which inputs each output of a layer depends on, found at random inputs.
 
-        output i depends on input j  ⇔  ∂yᵢ / ∂xⱼ ≠ 0
+        output i depends on input j  ⇐  ∂yᵢ / ∂xⱼ ≠ 0, or yᵢ is another one when xⱼ is replaced
 
-    `True` is certain. `False` means that no draw showed a dependence: one that a ReLU or a maximum hides in every draw
-    is missed. Leave such functions out, or raise `draws`.
+    The gradient finds the smallest influence; replacing finds one that has no gradient, as through `argmax`. A `True`
+    is more than rounding errors: the gradient is the same at a point nearby, or the change is large. `False` means that
+    no draw showed a dependence: one that comes up at rare inputs only is missed. Then raise `draws`.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -36,27 +44,34 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
 
     Raises:
         ValueError: if `X` has another shape or dtype or `draws` is less than 1; if `f` gives two different outputs
-            for one input; if a gradient is not finite, or so small that it might underflow to 0: then "does not depend"
-            could not be told from "hardly depends".
+            for one input; if a gradient is not finite, or so small that it might underflow to 0; if a finite score gets
+            a weight of exactly 0, or a product is 0 and its factors are not: then "does not depend" could not be told
+            from "hardly depends".
     """
     _check_input(X)
     check_size("draws", draws)
     f = copy_module(f)
     rng = torch.Generator().manual_seed(0)
-    found = []
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+    found, underflows = [], Underflows()
+    with torch.random.fork_rng(devices=[]), torch.enable_grad(), unfuse():
         for _ in range(draws):
-            inputs = torch.randn(X.shape, generator=rng, dtype=X.dtype).to(X.device).requires_grad_()
-            found.append(_find_dependence(f, inputs, rng))  # (m, n)
-    return torch.stack(found).any(dim=0)
+            inputs = _draw_input(X, rng)
+            check_output(f, inputs, underflows)
+            found.append(find_by_replacing(f, inputs, rng, range(X.shape[1])))  # (m, n)
+            found.append(find_by_gradients(f, inputs, rng))
+    depends = torch.stack(found).any(dim=0)
+    if underflows.happened and not depends.all():
+        raise ValueError("a number of f underflows to 0: what depends and what does not cannot be told")
+    return depends
 
 
 def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> int | None:
     """How many layers a stack needs until its last output depends on its first input.
 
-    Where all layers treat all positions alike and do not wrap around the ends, no two positions are farther apart: this
-    is the maximum path length in table 1 of Vaswani et al. (2017). For a recurrent network, take one step in time as
-    the layer.
+    The receptive fields of the layers say from where it may; whether it does is then measured with the whole stack up
+    to there, as what one layer passes on the next may throw away. Where all layers treat all positions alike and do
+    not wrap around the ends, no two positions are farther apart: this is the maximum path length in table 1 of Vaswani
+    et al. (2017). For a recurrent network, take one step in time as the layer.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -66,22 +81,27 @@ def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> 
         X: `(batch, n, d)` in float64, see `find_receptive_field`.
 
     Returns:
-        The number of layers, or `None` if those tried do not connect the two. Functions like ReLU, which may hide a
-        dependence, are better left out.
+        The number of layers, or `None` if no draw showed that those tried connect the two.
 
     Raises:
-        ValueError: as `find_receptive_field` does.
+        ValueError: as `find_receptive_field` does; and if a layer that connects the two has a chain of operations that
+            grows with n, as `nn.RNN` does, or might hide one (see `count_sequential_operations`): it is not one step of
+            a path. (A layer that takes no sequence of half the length cannot be asked.)
     """
     _check_input(X)
     n = X.shape[1]
-    reached = torch.arange(n, device=X.device) == 0  # what depends on the first input
+    reached = torch.arange(n, device=X.device) == 0  # what may depend on the first input
     fields: dict[Sequence2Sequence, Tensor] = {}
-    for depth, layer in enumerate(islice(layers, None if isinstance(layers, Sequence) else n), start=1):
+    stack: list[Sequence2Sequence] = []
+    for layer in islice(layers, None if isinstance(layers, Sequence) else n):
+        stack.append(layer)
         if layer not in fields:
             fields[layer] = find_receptive_field(layer, X)
+            if fields[layer][-1, 0]:
+                _check_one_step(layer, X)
         reached = (fields[layer] & reached).any(dim=1)
-        if reached[-1]:
-            return depth
+        if reached[-1] and _connect(stack, X):
+            return len(stack)
     return None
 
 
@@ -91,28 +111,37 @@ def _check_input(X: Tensor) -> None:
         raise ValueError(f"X must have shape (batch, n, d), none of them 0, and be in float64, got {got}")
 
 
-def _find_dependence(f: Sequence2Sequence, X: Tensor, rng: torch.Generator) -> Tensor:
-    """Which gradients at these inputs are not zero: (m, n)."""
-    output, again = take_first(f(X)), take_first(f(X))
-    if output.dim() < 2:
-        raise ValueError(f"f must return (batch, m, ...), or a tuple that begins with it, got {tuple(output.shape)}")
-    if not torch.equal(output, again):
-        raise ValueError("f gives two outputs for one input: is there dropout in training, or something not finite?")
-    if not output.requires_grad:
-        return torch.zeros(output.shape[1], X.shape[1], dtype=torch.bool, device=X.device)
-    rows = []
-    for y in output.unbind(1):  # (batch, ...)
-        weights = torch.randn(y.shape, generator=rng, dtype=X.dtype).to(X.device)
-        (grad,) = torch.autograd.grad((y * weights).sum(), X, retain_graph=True, materialize_grads=True)
-        rows.append(_tell_zeros(grad).any(dim=2).any(dim=0))
-    return torch.stack(rows)
+def _draw_input(X: Tensor, rng: torch.Generator) -> Tensor:
+    return torch.randn(X.shape, generator=rng, dtype=X.dtype).to(X.device)
 
 
-def _tell_zeros(grad: Tensor) -> Tensor:
-    """Where a gradient is not zero, if that can be told."""
-    size = grad.abs()
-    if not size.isfinite().all():
-        raise ValueError("a gradient is not finite: what depends and what does not cannot be told")
-    if ((size > 0) & (size < _SMALLEST)).any():
-        raise ValueError("a gradient is below 1e-280 and underflows: what depends and what does not cannot be told")
-    return size > 0
+def _connect(stack: list[Sequence2Sequence], X: Tensor, draws: int = 3) -> bool:
+    """Whether the last output of a stack depends on its first input."""
+    copies = [copy_module(layer) for layer in stack]
+    rng = torch.Generator().manual_seed(0)
+
+    def compose(X: Tensor) -> Tensor:
+        for layer in copies:
+            X = take_first(layer(X))
+        return X
+
+    with torch.random.fork_rng(devices=[]), torch.enable_grad(), unfuse():
+        for _ in range(draws):
+            inputs = _draw_input(X, rng)
+            if connects_by_gradients(copies, inputs, rng) or find_by_replacing(compose, inputs, rng, [0])[-1, 0]:
+                return True
+    return False
+
+
+def _check_one_step(layer: Sequence2Sequence, X: Tensor) -> None:
+    """Check that a layer needs no longer chain for all tokens than for half of them, if it takes half of them."""
+    longest = int(trace_chains(copy_module(layer), X).max())
+    try:
+        shorter = int(trace_chains(copy_module(layer), X[:, : (X.shape[1] + 1) // 2]).max())
+    except Exception:  # a layer for sequences of one length, whatever it says about it
+        return
+    if longest > shorter:
+        raise ValueError(
+            f"a layer has a chain of {longest} operations, and of {shorter} for half of the tokens: it takes them one"
+            " after another, and is not one step of a path. Take one step in time as the layer"
+        )

@@ -26,7 +26,10 @@ def record(f: Sequence2Sequence, X: Tensor) -> Tensor:
 
 def copy_module(f: Sequence2Sequence) -> Sequence2Sequence:
     """A copy of a module, whose buffers may then change; any other function as it is."""
-    return deepcopy(f) if isinstance(f, nn.Module) else f
+    try:
+        return deepcopy(f) if isinstance(f, nn.Module) else f
+    except RuntimeError as error:
+        raise ValueError(f"f cannot be copied, to leave its buffers as they are: {error}") from error
 
 
 def take_first(output: Any) -> Tensor:
@@ -35,3 +38,16 @@ def take_first(output: Any) -> Tensor:
     if not isinstance(output, Tensor):
         raise ValueError(f"f must return a tensor, or a tuple that begins with one, got {type(output).__name__}")
     return output
+
+
+def walk_graph(last: Any) -> list[Any]:
+    """The nodes of the graph that autograd keeps, from the last one back; none for `None`."""
+    nodes, waiting = [], [last]
+    found = {None}
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            nodes.append(node)
+            waiting += [before for before, _ in node.next_functions]
+    return nodes
