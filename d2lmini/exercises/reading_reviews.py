@@ -87,8 +87,8 @@ def check_encode_words(encode_words: Any) -> str:
         if not isinstance(tokens, Tensor) or not isinstance(lens, Tensor):
             hint, got = "make both of them tensors: torch.tensor(...)", " and ".join(type(x).__name__ for x in found)
             raise WrongAnswer("it returns two tensors", hint, given=given, got=got)
-        if lists != texts or known != vocabulary:
-            raise WrongAnswer("texts and vocabulary are left unchanged", "work on copies", given=given)
+        expect_unchanged("texts", lists, texts, "work on copies", given=given)
+        expect_unchanged("vocabulary", known, vocabulary, "work on copies", given=given)
         rows = [[vocabulary.get(word, 1) for word in text] for text in texts]
         _expect_lengths(lens, rows, given)
         _expect_tokens(tokens, rows, given)

@@ -58,8 +58,7 @@ def check_causal_self_attention(attend: Any) -> str:
         X = torch.randn(b, n, d)
         Ws = [torch.randn(size, d) for size in (p, p, v)]
         given = f"random X of shape {(b, n, d)}, W_q and W_k {(p, d)}, W_v {(v, d)}"
-        arguments = [X.clone(), *(W.clone() for W in Ws)]
-        output, weights = _read_pair(attend(*arguments))
+        output, weights = _read_pair(attend(X, *Ws))
         values, expected = X @ Ws[2].T, _compute_weights(X, *Ws[:2])
         expect_close(
             weights,
@@ -84,8 +83,6 @@ def check_causal_self_attention(attend: Any) -> str:
                 "each row of the weights belongs to one query: do not transpose them": expected.mT @ values,
             },
         )
-        if not all(map(torch.equal, arguments, [X, *Ws])):
-            raise WrongAnswer("the arguments are left unchanged", "an operation that ends in _ works in place")
     return "weights and output are right, for two sets of sizes"
 
 

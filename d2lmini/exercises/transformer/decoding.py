@@ -105,12 +105,15 @@ def check_cached_attention(attend_newest: Any) -> str:
     expect_function(attend_newest)
     X, P, W = torch.randn(2, 4, 6), torch.randn(9, 6), torch.randn(3, 6, 6)
     other = torch.randn(2, 6)
+    keep = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
 
     def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
         argument = x.clone()
-        found = attend_newest(argument, cache, P.clone(), *W.clone())
+        given = cache
+        found = attend_newest(argument, given, P.clone(), *W.clone())
         output, cache = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
         expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
+        expect_unchanged("cache", given, given, keep)
         if not isinstance(output, Tensor) or output.shape != x.shape:
             got = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
             hint = "one output for the newest token of each example"
@@ -136,8 +139,10 @@ def check_cached_attention(attend_newest: Any) -> str:
     # An old cache is continued in another way.
     output, _ = run(other, caches[2])
     expected = _attend_at_once(torch.cat([X[:, :2], other[:, None]], dim=1), P, W)[:, -1]
-    hint = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
-    expect_close(output, expected, claim="one can go on from an old cache", given="the cache of 2 tokens", hint=hint)
+    expect_close(output, expected, claim="one can go on from an old cache", given="the cache of 2 tokens", hint=keep)
+    again, _ = run(X[:, 3], caches[3])
+    claim = "after that, one can go on from the first cache as before"
+    expect_close(again, outputs[3], claim=claim, given="the cache of 3 tokens", hint=keep)
     return "the same as all at once, at the right positions; old caches stay as they are"
 
 

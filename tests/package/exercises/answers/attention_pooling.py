@@ -89,7 +89,11 @@ QUERY, KEYS = torch.tensor([1.0, 0]), torch.tensor([[1.0, 0], [0, 1]])
 
 RIGHT: dict[str, list[Any]] = {
     "predict-mixture": [(10, 12, 7), [10.0, 12.0, 7.0], torch.tensor([10.0, 12, 7]), np.array([10, 12, 7])],
-    "masked-pooling": [pooling(), lambda *a: F.scaled_dot_product_attention(*(x[None] for x in a[:3]), a[3])[0]],
+    "masked-pooling": [
+        lambda q, k, v, m: pooling()(q, k, v, m).tolist(),
+        pooling(),
+        lambda *a: F.scaled_dot_product_attention(*(x[None] for x in a[:3]), a[3])[0],
+    ],
     "debug-masked-softmax": [softmax(), d2l.masked_softmax],
     "measure-saturation": [
         saturation(),
@@ -149,7 +153,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m) + 1, "print each"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m) + 0.001, "print each"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).squeeze(), "shape of each step"),
-    ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).tolist(), "return a tensor"),
     ("masked-pooling", pooling_in_place, "an operation that ends in _ works in place"),
     ("masked-pooling", pooling(mask_scores=lambda s, m: s + ~m * -math.inf), "Or do you multiply 0 by infinity?"),
     ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(~m, -15)), "is not below every other score"),
