@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import torch
@@ -227,8 +228,8 @@ def check_measure_saturation(measure: Any) -> str:
     """`measure(d, scale)`: median over queries of the largest of 64 weights, for standard normal vectors."""
     expect_function(measure)
     probes = ((64, 1.0), (64, 0.25), (256, 0.125))
-    measured = [_measure_saturation(d, scale) for d, scale in probes]
     got = [read_number(measure(d, scale)) for d, scale in probes]
+    measured = [_measure_saturation(d, scale) for d, scale in probes]
 
     def distance(hint: str) -> float:
         return max(abs(one[hint] - number) for one, number in zip(measured, got, strict=True))
@@ -247,9 +248,12 @@ def check_measure_saturation(measure: Any) -> str:
     return "agrees with our own measurement in three cases"
 
 
+@cache
 def _measure_saturation(d: int, scale: float) -> dict[str, float]:
     """What well-known mistakes would measure, by hint; the right measurement has the empty hint."""
-    scores = (torch.randn(3000, 1, d) * torch.randn(3000, 64, d)).sum(-1)  # a row for each query, 64 keys of its own
+    rng = torch.Generator().manual_seed(d)  # whatever the answer has drawn
+    keys = torch.randn(3000, 64, d, generator=rng)  # for each query 64 keys of its own
+    scores = (torch.randn(3000, 1, d, generator=rng) * keys).sum(-1)  # (queries, keys)
     weights = F.softmax(scores * scale, -1)
 
     def median_top(factor: float, dim: int = -1) -> float:

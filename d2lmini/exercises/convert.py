@@ -12,13 +12,14 @@ from torch import Tensor
 
 from d2lmini.exercises.reports import WrongAnswer, shorten
 
+_HUGE = 10**7
 _NO_SEQUENCE = (str, bytes, dict, set, frozenset)  # text, and what has no order
 
 
 def convert_arrays(found: Any) -> Any:
     """What an answer returned, with tensors in place of NumPy's arrays, also in a tuple or a list."""
     if isinstance(found, np.ndarray):
-        return _convert_array(found, found.size)
+        return _convert_array(found)
     if type(found) in (tuple, list) and any(isinstance(part, np.ndarray) for part in found):
         return type(found)(convert_arrays(part) if isinstance(part, np.ndarray) else part for part in found)
     return found
@@ -43,8 +44,8 @@ def convert_tensor(found: Any, expected: Tensor) -> Tensor | None:
 def _gather(found: Any, count: int) -> Tensor:
     if isinstance(found, Tensor):
         return found if found.layout == torch.strided else found.to_dense()
-    if isinstance(found, np.ndarray):
-        return _convert_array(found, count)
+    if isinstance(found, np.ndarray) and isinstance(array := _convert_array(found), Tensor):
+        return array
     if isinstance(found, _NO_SEQUENCE):
         raise TypeError
     if not isinstance(found, Iterable):
@@ -53,10 +54,10 @@ def _gather(found: Any, count: int) -> Tensor:
     return torch.stack(entries) if entries else torch.empty(0)
 
 
-def _convert_array(array: np.ndarray[Any, Any], count: int) -> Tensor:
-    if array.size > max(count, 10**7):  # perhaps only a view of one number: its shape is enough
+def _convert_array(array: np.ndarray[Any, Any]) -> Any:
+    if array.size > _HUGE:  # perhaps only a view of one number: its shape is enough
         return torch.empty(array.shape, device="meta")
-    return torch.from_numpy(np.array(array))
+    return torch.from_numpy(np.array(array)) if array.dtype.kind in "biufc" else array
 
 
 def _get_dtype(number: Any) -> torch.dtype:

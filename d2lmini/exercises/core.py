@@ -24,10 +24,12 @@ __all__ = [
     "expect_function",
     "expect_measured",
     "expect_pair",
+    "expect_shape",
     "expect_unchanged",
     "find_hint",
     "is_near",
     "list_exercises",
+    "loosen",
     "name_shape",
     "read_number",
     "read_numbers",
@@ -149,6 +151,18 @@ def expect_pair(found: Any, *, claim: str, hint: str, given: str = "") -> tuple[
     return found[0], found[1]
 
 
+def expect_shape(found: Any, shape: tuple[int, ...], *, claim: str, hint: str, given: str = "") -> Tensor:
+    """The tensor of this shape that an answer returned, in whatever holds its numbers.
+
+    Raises:
+        WrongAnswer: if it returned something else.
+    """
+    tensor = convert_tensor(found, torch.empty(shape, device="meta"))
+    if tensor is None or tensor.shape != shape:
+        raise WrongAnswer(claim, hint, given=given, got=name_shape(found if tensor is None else tensor))
+    return tensor
+
+
 def expect_measured(
     answer: Any,
     expected: float,
@@ -165,7 +179,7 @@ def expect_measured(
         WrongAnswer: if `answer` is not a number, or is further than `tolerance` from `expected`.
     """
     got = read_number(answer)
-    tolerance = max(tolerance, get_rounding(answer) * abs(expected))
+    tolerance = loosen(tolerance, answer, expected)
     if not is_near(got, expected, tolerance):
         hint = find_hint(got, mistakes, hint, tolerance)
         raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
@@ -249,6 +263,11 @@ def is_near(a: Result, b: Result, tolerance: float) -> bool:
     """
     first, second = (torch.as_tensor(result) for result in (a, b))
     return first.shape == second.shape and bool(_compare_entries(a, b, tolerance).all())
+
+
+def loosen(tolerance: float, answer: Any, expected: float) -> float:
+    """The tolerance, or more for an answer that is in a low precision."""
+    return max(tolerance, get_rounding(answer) * abs(expected))
 
 
 def _compare_entries(a: Result, b: Result, tolerance: float) -> Tensor:

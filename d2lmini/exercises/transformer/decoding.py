@@ -17,6 +17,7 @@ from d2lmini.exercises.core import (
     expect_function,
     expect_measured,
     expect_pair,
+    expect_shape,
     expect_unchanged,
 )
 from d2lmini.transformer.stacks import TransformerDecoder
@@ -114,10 +115,8 @@ def check_cached_attention(attend_newest: Any) -> str:
         output, cache = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
         expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
         expect_unchanged("cache", given, given, keep)
-        if not isinstance(output, Tensor) or output.shape != x.shape:
-            got = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
-            hint = "one output for the newest token of each example"
-            raise WrongAnswer("the output is (batch, d)", hint, expected=tuple(x.shape), got=got)
+        hint = "one output for the newest token of each example"
+        output = expect_shape(output, x.shape, claim="the output is (batch, d)", hint=hint)
         if cache is None:
             raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
         return output, cache
