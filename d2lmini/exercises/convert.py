@@ -13,6 +13,7 @@ from torch import Tensor
 from d2lmini.exercises.reports import WrongAnswer, shorten
 
 _HUGE = 10**7
+_MANY = 10**4
 _NO_SEQUENCE = (str, bytes, dict, set, frozenset)  # text, and what has no order
 
 
@@ -25,16 +26,18 @@ def convert_arrays(found: Any) -> Any:
     return found
 
 
-def convert_tensor(found: Any, expected: Tensor) -> Tensor | None:
+def convert_tensor(found: Any, expected: Tensor | None = None) -> Tensor | None:
     """The tensor that an answer means: from a tensor, an array, a number, or anything with an order of numbers.
 
     A column or a row counts as the sequence that is expected, and one entry as a number. No more is read than it takes
     to see that it is too much. `None` if these are no numbers.
     """
     try:
-        tensor = _gather(found, expected.numel())
+        tensor = _gather(found, _MANY if expected is None else expected.numel())
     except (TypeError, ValueError, RuntimeError, RecursionError, OverflowError):
         return None
+    if expected is None:
+        return tensor
     sides = sorted(tensor.shape)
     if (expected.dim() == 1 and tensor.dim() == 2 and sides[0] == 1) or expected.dim() == 0:
         return tensor.reshape(expected.shape) if tensor.numel() == expected.numel() else tensor

@@ -97,7 +97,7 @@ def check_encode_words(encode_words: Any) -> str:
 
 
 def _expect_lengths(lens: Tensor, rows: list[list[int]], given: str) -> None:
-    if lens.is_floating_point() or lens.is_complex():
+    if lens.dtype not in (torch.int32, torch.int64):
         raise WrongAnswer("the lengths are integers", "torch.tensor of len(...)", given=given, got=lens.dtype)
     expect_close(
         lens,
@@ -116,8 +116,9 @@ def _expect_lengths(lens: Tensor, rows: list[list[int]], given: str) -> None:
 
 def _expect_tokens(tokens: Tensor, rows: list[list[int]], given: str) -> None:
     known = [[token for token in row if token > 1] for row in rows]
-    if tokens.is_floating_point() or tokens.is_complex():
-        raise WrongAnswer("the numbers are integers", "an embedding is looked up by integers", got=tokens.dtype)
+    if tokens.dtype not in (torch.int32, torch.int64):
+        hint = "an embedding is looked up by integers: int64, or int32"
+        raise WrongAnswer("the numbers are integers", hint, got=tokens.dtype)
     right = _pad(rows, 0)
     dropped = _pad(known, 0, right.shape[1])
     expect_close(

@@ -26,6 +26,10 @@ class TooLong(BaseException):
     """An answer has run for too long."""
 
 
+def _stop(*_: Any) -> None:
+    raise TooLong
+
+
 @contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
     """Raise `TooLong` in the code inside after this many seconds.
@@ -37,10 +41,7 @@ def limit_time(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def stop(*_: Any) -> None:
-        raise TooLong
-
-    handler, begin = signal.signal(signal.SIGALRM, stop), monotonic()
+    handler, begin = signal.signal(signal.SIGALRM, _stop), monotonic()
     left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
         yield

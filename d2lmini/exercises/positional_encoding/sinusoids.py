@@ -130,7 +130,7 @@ def _list_wrong_tables(start: int, num_steps: int, d: int) -> dict[str, Tensor]:
 def check_step_matrix(make: Any) -> str:
     """`make(delta, d)`: the matrix M with M p_i = p_(i + delta)."""
     expect_function(make)
-    for delta, d in ((1, 4), (1, 6), (-2, 4), (7, 10)):
+    for delta, d in ((1, 4), (1, 6), (-2, 4), (7, 10), (3, 32)):
         M = make(delta, d)
         if not isinstance(M, Tensor) or M.shape != (d, d):
             blocks = "one block of two rows and two columns for each of d/2 pairs"

@@ -42,8 +42,12 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
         claim, hint = "it returns two tensors", "return inputs, labels"
         inputs, labels = expect_pair(found, claim=claim, hint=hint, given=given)
         if not isinstance(inputs, Tensor) or not isinstance(labels, Tensor):
-            raise WrongAnswer(claim, hint, given=given, got=type(found).__name__)
+            got = " and ".join(type(part).__name__ for part in (inputs, labels))
+            raise WrongAnswer(claim, hint, given=given, got=got)
         expect_unchanged("target", argument, target, "an assignment to target[...] changes the caller's tensor")
+        if any(part.dtype != torch.int64 for part in (inputs, labels)):
+            got = f"{inputs.dtype} and {labels.dtype}"
+            raise WrongAnswer("both are int64, as target is", "nn.Embedding and F.cross_entropy ask for it", got=got)
         _expect_inputs(inputs, labels, target, lens, given)
         _expect_labels(labels, target, lens, given)
     return "next tokens, eos after the last that counts, -100 at the padding, target unchanged"

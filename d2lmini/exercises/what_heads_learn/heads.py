@@ -26,7 +26,7 @@ prediction(
             "that counts questions; the task asks for a share of all answers": 2.15,
             "a share is a number between 0 and 1": 43,
         },
-        tolerance=0.004,
+        tolerance=0.001,
     ),
     Number(
         "(b)",
@@ -37,7 +37,7 @@ prediction(
             "it guesses among the letters, not the questions": 0.2,
             "a share is a number between 0 and 1": 5,
         },
-        tolerance=0.004,
+        tolerance=0.001,
     ),
     Number(
         "(c)",

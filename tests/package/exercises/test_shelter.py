@@ -124,6 +124,12 @@ def test_an_endless_answer_is_stopped(
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer")
+def test_the_alarm_ends_what_is_inside() -> None:
+    with pytest.raises(shelter.TooLong), shelter.limit_time(1000):
+        signal.raise_signal(signal.SIGALRM)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer")
 def test_another_alarm_goes_on() -> None:
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     signal.setitimer(signal.ITIMER_REAL, 1000, 500)

@@ -34,6 +34,16 @@ def pooling_that_counts_the_keys(queries: Tensor, keys: Tensor, values: Tensor, 
     return F.softmax((queries @ keys.T / math.sqrt(len(keys))).masked_fill(~mask, -math.inf), -1) @ values
 
 
+def renormalised(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    weights = F.softmax(queries @ keys.T / math.sqrt(queries.shape[1]), -1) * mask
+    return weights / weights.sum(-1, keepdim=True) @ values
+
+
+def renormalised_lengths(X: Tensor, valid_lens: Tensor) -> Tensor:
+    weights = F.softmax(X, -1) * (torch.arange(X.shape[-1]) < valid_lens[:, None, None])
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-12)
+
+
 def pooling_without_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     return (queries @ keys.T / math.sqrt(queries.shape[1])) * mask @ values
 
@@ -101,6 +111,8 @@ RIGHT: dict[str, list[Any]] = {
         lambda d, scale: np.float32(saturation()(d, scale)),
     ],
     "direction-only": [
+        (QUERY.half(), 7 * QUERY.half(), KEYS),
+        (QUERY, 9 * QUERY, list(KEYS)),
         (QUERY, 9 * QUERY, KEYS),
         [9 * QUERY.double(), QUERY.double(), KEYS.double()],
         (1e-30 * QUERY, 9 * QUERY, KEYS),
@@ -109,6 +121,14 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("masked-pooling", renormalised, "Mask before it"),
+    ("masked-pooling", pooling(mask_scores=lambda scores, mask: scores - 1000 * ~mask), "Mask before it"),
+    ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(~m, s.min().item() - 30)), "Mask before it"),
+    ("debug-masked-softmax", renormalised_lengths, "Mask before it"),
+    ("direction-only", (QUERY, 1.5 * QUERY, 1e4 * KEYS), "Make one of the two much shorter"),
+    ("direction-only", (torch.tensor([1e200, 0]), torch.tensor([0, 1e200]).double(), KEYS), "with infinite scores"),
+    ("direction-only", ([1e200, 0.0], [0.0, 1e200], KEYS), "multiply one query by a number"),
+    ("direction-only", (QUERY, 1j * QUERY, KEYS), "as tensors"),
     ("predict-mixture", (14, 12, 7), "value of the best key alone"),
     ("predict-mixture", (7, 12, 7), "the plain mean: it needs equal scores"),
     ("predict-mixture", (35 / 3, 12, 7), "scores are not yet weights"),
