@@ -76,8 +76,6 @@ def read_numbers(answer: Any, count: int) -> list[float]:
         WrongAnswer: if there are more or fewer, or they are not numbers.
     """
     found = convert_tensor(answer, torch.empty(count))
-    if found is None and count == 1:
-        found = convert_tensor(answer, torch.empty(()))
     if found is not None and found.dim() == 0:
         found = found[None]
     if found is None or found.shape != (count,) or found.is_complex() or found.is_meta:
