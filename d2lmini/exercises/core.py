@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from d2lmini.exercises import shelter
+from d2lmini.exercises.arguments import IN_PLACE, find_change, is_same, note_changes, watch
+from d2lmini.exercises.convert import convert_tensor, get_rounding, read_number, read_numbers
+from d2lmini.exercises.reports import WrongAnswer, is_long, name_shape, shorten
+from d2lmini.exercises.shelter import TooLong, is_untouched, keep_state, limit_printing, limit_time
+
+__all__ = [
+    "Mistakes",
+    "Result",
+    "WrongAnswer",
+    "check",
+    "checker",
+    "expect_close",
+    "expect_function",
+    "expect_measured",
+    "expect_pair",
+    "expect_shape",
+    "expect_unchanged",
+    "find_hint",
+    "is_near",
+    "list_exercises",
+    "loosen",
+    "name_shape",
+    "read_number",
+    "read_numbers",
+]
+
 Checker = Callable[[Any], str]
 _CHECKERS: dict[str, Checker] = {}
-_LONGEST = 240  # characters of an expected or given value
 
 Result = float | Tensor
 # The hint for a well-known mistake, and what the mistake gives: one result or several.
 Mistakes = Mapping[str, Result | tuple[Result, ...]]
-
-
-class WrongAnswer(Exception):
-    """An answer that lacks a property it must have.
-
-    Args:
-        claim: the property, as a sentence.
-        hint: a question or an observation that helps to find the mistake.
-        given: the tiny input that shows it.
-        expected: what a right answer gives there; `None` where that would give the solution away.
-        got: what the answer gave.
-    """
-
-    def __init__(self, claim: str, hint: str, *, given: str = "", expected: Any = None, got: Any = None) -> None:
-        super().__init__(claim)
-        lines = [f"this does not hold yet: {claim}"]
-        lines += [f"for      {given}"] if given else []
-        lines += [f"expected {_shorten(expected)}"] if expected is not None else []
-        lines += [f"got      {_shorten(got)}"] if got is not None else []
-        self.report = "\n  ".join([*lines, f"hint: {hint}"])
 
 
 def checker(name: str) -> Callable[[Checker], Checker]:
@@ -64,16 +69,19 @@ def list_exercises() -> list[str]:
 def check(name: str, answer: Any) -> None:
     """Print whether `answer` solves the exercise `name`, and if not, what is wrong and a hint.
 
-    A wrong answer never raises: an error in the student's code is reported like any other mistake. The state of
-    torch's random numbers, its default dtype and its gradient mode are left as they were. Every chapter, from the first
-    on, ends with exercises that call it.
+    A wrong answer never raises, and only KeyboardInterrupt passes through: an error in the student's code is reported
+    like any other mistake. An answer that has not ended after 60 seconds is stopped, where the platform has a timer
+    (not on Windows) and the cell runs in the main thread, as it does in a notebook; elsewhere it runs on. It works on
+    copies of its arguments. Random numbers, default dtype and device, the gradient mode and the other settings of
+    torch, NumPy and Python are left as they were, and what an answer prints is cut after some thousand characters.
+    Every chapter, from the first on, ends with exercises that call it.
 
     Chapter: Attention pooling.
 
     Args:
         name: name of the exercise, as in the chapter.
-        answer: the function, class or number asked for. `None`, or a function that raises `NotImplementedError`,
-            counts as not attempted.
+        answer: the function, class or number asked for. `None`, or a starter whose one line still raises
+            `NotImplementedError`, counts as not attempted.
 
     Raises:
         ValueError: if there is no exercise of that name.
@@ -83,61 +91,42 @@ def check(name: str, answer: Any) -> None:
     if answer is None:
         print(f"{name}: not attempted yet")
         return
-    dtype = torch.get_default_dtype()
+    seconds = shelter.SECONDS
     try:
-        with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(True):
-            torch.manual_seed(0)  # the same inputs each time: an answer is right or wrong, never by chance
-            verified = _CHECKERS[name](answer)
-    except NotImplementedError as error:
-        if re.search("not implemented for|Could not run|missing the required", str(error)):  # PyTorch's own
-            _report_error(name, error)
-        else:
-            print(f"{name}: not attempted yet")
+        with keep_state(), limit_printing(), limit_time(seconds):
+            verdict = f"✓ {name}: {_run_checker(_CHECKERS[name], answer)}"
+    except KeyboardInterrupt:
+        raise
     except WrongAnswer as wrong:
-        print(f"✗ {name}: {wrong.report}")
-    except (Exception, SystemExit) as error:
-        _report_error(name, error)
-    else:
-        print(f"✓ {name}: {verified}")
-    finally:
-        torch.set_default_dtype(dtype)
+        verdict = f"✗ {name}: {wrong.report}"
+    except TooLong:
+        verdict = f"✗ {name}: your answer had not ended after {seconds:g} seconds, and was stopped"
+        verdict += "\n  hint: does each loop come to its end? Try it yourself on a small input"
+    except BaseException as error:
+        if isinstance(error, NotImplementedError) and is_untouched(error, answer):
+            verdict = f"{name}: not attempted yet"
+        else:
+            verdict = f"✗ {name}: {_describe_error(error)}"
+    print(verdict)
 
 
-def _report_error(name: str, error: BaseException) -> None:
-    first_line = str(error).partition("\n")[0]
-    print(f"✗ {name}: your answer stopped with an error\n  {type(error).__name__}: {first_line}")
-    print("  hint: run it yourself on a small input and look at the shapes")
+def _run_checker(checker: Checker, answer: Any) -> str:
+    with note_changes() as changes:
+        verified = checker(watch(answer))
+    if changes:
+        claim = f"the argument {changes[0].name} is left unchanged"
+        raise WrongAnswer(claim, IN_PLACE, got=changes[0].now)
+    return verified
 
 
-def read_numbers(answer: Any, count: int) -> list[float]:
-    """The `count` numbers of a prediction.
-
-    Raises:
-        WrongAnswer: if there are more or fewer, or they are not numbers.
-    """
-    entries = answer.tolist() if hasattr(answer, "tolist") else answer  # tensors and arrays
-    several = isinstance(entries, Sequence) and not isinstance(entries, (str, bytes))
-    entries = list(entries) if several else [entries]
+def _describe_error(error: BaseException) -> str:
     try:
-        found = [float(entry) for entry in entries]
-    except (TypeError, ValueError):
-        found = []
-    if len(found) != count:
-        raise WrongAnswer(f"the answer is {count} number(s)", "look at the starter's form", got=repr(answer))
-    return found
-
-
-def read_number(answer: Any) -> float:
-    """The one number that a measurement returned.
-
-    Raises:
-        WrongAnswer: if it returned something else.
-    """
-    try:
-        return float(answer.detach() if isinstance(answer, Tensor) else answer)
-    except (TypeError, ValueError, RuntimeError) as error:
-        hint = "return a float, or a tensor of one entry; max(dim=...) and median(dim=...) give a pair of tensors"
-        raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error
+        text = str(error)
+    except Exception:  # a text that raises
+        text = ""
+    first_line = shorten(text.partition("\n")[0])
+    told = f"your answer stopped with an error\n  {shorten(type(error).__name__)}: {first_line}"
+    return f"{told}\n  hint: run it yourself on a small input and look at the shapes"
 
 
 def expect_function(answer: Any) -> None:
@@ -162,6 +151,18 @@ def expect_pair(found: Any, *, claim: str, hint: str, given: str = "") -> tuple[
     return found[0], found[1]
 
 
+def expect_shape(found: Any, shape: tuple[int, ...], *, claim: str, hint: str, given: str = "") -> Tensor:
+    """The tensor of this shape that an answer returned, in whatever holds its numbers.
+
+    Raises:
+        WrongAnswer: if it returned something else.
+    """
+    tensor = convert_tensor(found, torch.empty(shape, device="meta"))
+    if tensor is None or tensor.shape != shape:
+        raise WrongAnswer(claim, hint, given=given, got=name_shape(found if tensor is None else tensor))
+    return tensor
+
+
 def expect_measured(
     answer: Any,
     expected: float,
@@ -178,6 +179,7 @@ def expect_measured(
         WrongAnswer: if `answer` is not a number, or is further than `tolerance` from `expected`.
     """
     got = read_number(answer)
+    tolerance = loosen(tolerance, answer, expected)
     if not is_near(got, expected, tolerance):
         hint = find_hint(got, mistakes, hint, tolerance)
         raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
@@ -192,31 +194,57 @@ def expect_close(
     hint: str,
     mistakes: Mistakes | None = None,
     tolerance: float = 1e-4,
-) -> None:
+) -> Tensor:
     """Check a result against the right one; `hint` is for a result that none of the `mistakes` gives.
 
+    Returns:
+        The result as a tensor.
+
     Raises:
-        WrongAnswer: if `got` is not a tensor, has another shape, or differs by more than `tolerance`.
+        WrongAnswer: if `got` holds no numbers, has another shape, or differs by more than `tolerance`; a result in a
+            low precision may differ by a few of its smallest steps.
     """
-    if not isinstance(got, Tensor):
+    found = convert_tensor(got, expected)
+    if found is None:
         raise WrongAnswer(claim, "return a tensor", given=given, got=type(got).__name__)
-    if got.shape != expected.shape:
+    if found.shape != expected.shape:
         hint = "write the shape of each step next to it"
-        raise WrongAnswer(claim, hint, given=given, expected=name_shape(expected), got=name_shape(got))
-    if not is_near(got, expected, tolerance):
-        hint = find_hint(got, mistakes or {}, hint, tolerance)
-        raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
+        raise WrongAnswer(claim, hint, given=given, expected=name_shape(expected), got=name_shape(found))
+    if found.is_complex() and not is_near(found.imag, torch.zeros_like(found.imag), tolerance):
+        hint = "these numbers are complex: where does the imaginary part come from?"
+        raise WrongAnswer(claim, hint, given=given)
+    found = found.real if found.is_complex() else found
+    if not is_near(found, expected, tolerance):
+        hint = find_hint(found, mistakes or {}, hint, tolerance)
+        raise WrongAnswer(claim, hint, given=given, **_compare(found, expected, tolerance))
+    return found
 
 
-def expect_unchanged(
-    name: str, now: Tensor, before: Tensor, hint: str = "work on a new tensor", *, given: str = ""
-) -> None:
+def _compare(got: Tensor, expected: Tensor, tolerance: float) -> dict[str, Any]:
+    """Both as a report shows them: whole, or, where that is too long to read, the first place that differs."""
+    if not is_long(got) and not is_long(expected):
+        return {"expected": expected, "got": got}
+    differs = ~_compare_entries(got, expected, tolerance)
+    place = tuple(differs.nonzero()[0].tolist())
+    told = f"{shorten(expected[place])} at {list(place)}, the first of {differs.sum()} places that differ"
+    return {"expected": told, "got": f"{shorten(got[place])} there"}
+
+
+def expect_unchanged(name: str, now: Any, before: Any, hint: str = "work on a new tensor", *, given: str = "") -> None:
     """Check that an answer has left its argument alone.
+
+    Args:
+        name: what the chapter calls it.
+        now: the argument itself, as the checker gave it: the answer worked on a copy, which is looked at here.
+        before: what it was.
+        hint: how not to change it.
+        given: the tiny input that shows it.
 
     Raises:
         WrongAnswer: if not.
     """
-    if not torch.equal(now, before):
+    now = find_change(now)
+    if not is_same(now, before):
         raise WrongAnswer(f"the argument {name} is left unchanged", hint, given=given, got=now)
 
 
@@ -229,25 +257,21 @@ def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float 
 
 
 def is_near(a: Result, b: Result, tolerance: float) -> bool:
-    """Whether two results have the same shape, and no entry differs by more than the tolerance; NaN is near NaN."""
-    first, second = (torch.as_tensor(result, dtype=torch.float64).detach() for result in (a, b))
-    return first.shape == second.shape and torch.allclose(first, second, rtol=0.0, atol=tolerance, equal_nan=True)
+    """Whether two results have the same shape, and no entry differs by more than the tolerance; NaN is near NaN.
+
+    The tolerance grows where one of them has a low precision.
+    """
+    first, second = (torch.as_tensor(result) for result in (a, b))
+    return first.shape == second.shape and bool(_compare_entries(a, b, tolerance).all())
 
 
-def name_shape(found: Any) -> str:
-    """The shape of a tensor, or the type of anything else, for a report."""
-    return f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+def loosen(tolerance: float, answer: Any, expected: float) -> float:
+    """The tolerance, or more for an answer that is in a low precision."""
+    return max(tolerance, get_rounding(answer) * abs(expected))
 
 
-def _shorten(value: Any) -> str:
-    """One line, cut where it is long: numbers with six digits at most."""
-    line = _write(value)
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
-
-
-def _write(value: Any) -> str:
-    if isinstance(value, Tensor):
-        value = value.detach().double().cpu().tolist()
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_write(entry) for entry in value) + "]"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _compare_entries(a: Result, b: Result, tolerance: float) -> Tensor:
+    rounding = max(get_rounding(a), get_rounding(b))
+    first, second = (torch.as_tensor(result).detach().to(torch.float64) for result in (a, b))
+    # in float32 the tolerance is far above the rounding, except of large numbers
+    return torch.isclose(first, second, rtol=rounding, atol=max(tolerance, rounding), equal_nan=True)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from d2lmini.exercises.convert import convert_tensor
 from d2lmini.exercises.core import (
     WrongAnswer,
     checker,
@@ -74,14 +75,14 @@ def check_alibi_slopes(slopes: Any) -> str:
     for heads in (8, 4, 6, 12, 3, 1):
         expected = alibi_slopes(heads).double()
         got = slopes(heads)
-        got = torch.tensor(got) if isinstance(got, (list, tuple)) else got
-        if not isinstance(got, Tensor):
+        found = convert_tensor(got, expected)
+        if found is None:
             raise WrongAnswer("it returns slopes", "return a tensor or a list", got=type(got).__name__)
-        if got.dim() == 1 and len(got) != heads:
+        if found.dim() == 1 and len(found) != heads:
             hint = "the heads beyond the power of two need slopes, too, and no others"
-            raise WrongAnswer("there is one slope for each head", hint, given=f"num_heads = {heads}", got=got)
+            raise WrongAnswer("there is one slope for each head", hint, given=f"num_heads = {heads}", got=found)
         expect_close(
-            got,
+            found,
             expected,
             claim="they are the program's slopes",
             given=f"num_heads = {heads}",
@@ -156,8 +157,8 @@ def check_debug_rotary(attend: Any) -> str:
         hint="compare turn(Q) with d2l.apply_rotary(Q), then the scores, then the output",
         mistakes=mistakes,
     )
-    if not all(map(torch.equal, (Q, K, V), given)):
-        raise WrongAnswer("Q, K and V are left unchanged", "write the turned ones into new tensors")
+    for name, now, before in zip(("Q", "K", "V"), given, (Q, K, V), strict=True):
+        expect_unchanged(name, now, before, "write the turned ones into new tensors")
     return "queries and keys are turned alike, values are not"
 
 
@@ -257,5 +258,5 @@ def check_rotary_picture(rotate: Any) -> str:
         hint="d2l.apply_rotary turns along the dimension before the last: bring the rows there for the first half",
         mistakes=mistakes,
     )
-    expect_unchanged("X", X, given, "write the result into a new tensor")
+    expect_unchanged("X", given, X, "write the result into a new tensor")
     return "one half turns by the row, the other by the column"

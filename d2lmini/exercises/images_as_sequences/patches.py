@@ -14,6 +14,7 @@ from d2lmini.exercises.core import (
     expect_close,
     expect_function,
     expect_measured,
+    expect_shape,
     expect_unchanged,
 )
 from d2lmini.exercises.prediction import Number, prediction
@@ -144,10 +145,8 @@ def check_debug_patch_tokens(tokens: Any) -> str:
     before, louder = X.clone(), X.clone()
     louder[1:] *= 16 / 13
     first, second = tokens(X, W, torch.zeros_like(P)), tokens(louder, W, torch.zeros_like(P))
-    for found in (first, second):
-        if not isinstance(found, Tensor) or found.shape != (3, 16, 5):
-            got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
-            raise WrongAnswer("it returns (batch, 16, d)", "sixteen tokens for each digit", got=got)
+    claim, hint = "it returns (batch, 16, d)", "sixteen tokens for each digit"
+    first, second = (expect_shape(found, (3, 16, 5), claim=claim, hint=hint) for found in (first, second))
     expect_unchanged("X", X, before)
     if not torch.allclose(first[0], second[0], atol=1e-5):
         hint = "the tokens of a digit depend on the digits beside it: which number is taken over the whole batch?"

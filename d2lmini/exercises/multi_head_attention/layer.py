@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from d2lmini.attention.heads import transpose_output, transpose_qkv
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function
+from d2lmini.exercises.core import checker, expect_close, expect_function
 from d2lmini.exercises.prediction import Number, prediction
 
 # A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
@@ -63,9 +63,8 @@ def check_multi_head_attention(attend: Any) -> str:
     for b, n, d, num_heads in ((2, 3, 6, 2), (2, 3, 4, 1), (3, 5, 12, 3)):
         X = torch.randn(b, n, d)
         Ws = [torch.randn(d, d) for _ in range(4)]
-        arguments = [X.clone(), *(W.clone() for W in Ws)]
         expect_close(
-            attend(*arguments, num_heads),
+            attend(X, *Ws, num_heads),
             _attend(X, Ws, num_heads),
             claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
             given=f"random X of shape {(b, n, d)}, random matrices, num_heads {num_heads}",
@@ -73,8 +72,6 @@ def check_multi_head_attention(attend: Any) -> str:
             mistakes=_list_wrong_outputs(X, Ws, num_heads),
             tolerance=1e-3,
         )
-        if not all(map(torch.equal, arguments, [X, *Ws])):
-            raise WrongAnswer("the arguments are left unchanged", "an operation that ends in _ works in place")
     return "right for one, two and three heads"
 
 

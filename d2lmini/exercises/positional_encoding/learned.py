@@ -36,7 +36,7 @@ def check_learnable_positions(answer: Any) -> str:
 
 
 def _expect_trainable(layer: nn.Module, output: Tensor) -> None:
-    parameters = list(layer.parameters())
+    parameters = [parameter for parameter in layer.parameters() if parameter.requires_grad]
     if not parameters:
         hint = "the optimiser asks for layer.parameters(): a plain tensor is not among them, an nn.Parameter is"
         raise WrongAnswer("it has parameters", hint)

@@ -15,6 +15,7 @@ from d2lmini.exercises.core import (
     checker,
     expect_close,
     expect_function,
+    expect_shape,
     expect_unchanged,
     name_shape,
     read_number,
@@ -129,7 +130,7 @@ def _list_wrong_tables(start: int, num_steps: int, d: int) -> dict[str, Tensor]:
 def check_step_matrix(make: Any) -> str:
     """`make(delta, d)`: the matrix M with M p_i = p_(i + delta)."""
     expect_function(make)
-    for delta, d in ((1, 4), (1, 6), (-2, 4), (7, 10)):
+    for delta, d in ((1, 4), (1, 6), (-2, 4), (7, 10), (3, 32)):
         M = make(delta, d)
         if not isinstance(M, Tensor) or M.shape != (d, d):
             blocks = "one block of two rows and two columns for each of d/2 pairs"
@@ -188,19 +189,20 @@ def check_debug_decoding(decode: Any) -> str:
     def layer(queries: Tensor, keys: Tensor, values: Tensor) -> Any:
         return pooling(queries, keys, values)
 
-    got = decode(layer, encoding, given := X.clone())
-    if not isinstance(got, Tensor) or got.shape != X.shape:
-        claim, hint = "it returns (b, n, d)", "one output for each token"
-        raise WrongAnswer(claim, hint, expected=tuple(X.shape), got=name_shape(got))
+    found = decode(layer, encoding, given := X.clone())
+    got = expect_shape(found, X.shape, claim="it returns (b, n, d)", hint="one output for each token")
     placed = encoding(X)
+    right = pooling(placed, placed, placed, mask=causal_mask(3))
     expect_close(
         got[0],
-        pooling(placed, placed, placed, mask=causal_mask(3))[0],
+        right[0],
         claim="one by one gives the same as all at once",
         given="a random sequence of 3 tokens",
         hint="compare the first output, then the second: with which queries, keys and values was it made?",
         mistakes=_list_wrong_outputs(pooling, encoding, X),
     )
+    claim, hint = "so it does for each example of the batch", "the first one is right: what is different in the second?"
+    expect_close(got, right, claim=claim, given="a batch of two random sequences", hint=hint)
     expect_unchanged("X", given, X, "X += ... changes the caller's tensor")
     return "the same as all at once, for each token"
 

@@ -10,14 +10,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini.exercises.core import checker, expect_function, expect_measured, expect_unchanged
+from d2lmini.exercises.core import Mistakes, checker, expect_function, expect_measured, expect_unchanged
 
 
 @checker("measure-equivariance")
 def check_measure_equivariance(measure: Any) -> str:
     """`measure(g, X, order)`: the largest absolute entry of g(PX) - P g(X)."""
     expect_function(measure)
-    X = torch.tensor([[[1.0, 4], [2, 0], [9, 3], [0, 1]], [[0, 5], [1, 1], [2, -9], [7, 3]]])
+    X = torch.tensor(
+        [
+            [[-2.0, -8], [2, 1], [6, -6], [-4, 7]],
+            [[-7, 7], [-6, 1], [-2, -2], [-9, 1]],
+            [[7, -4], [-6, 6], [7, -9], [2, -1]],
+        ]
+    )  # the largest entries are in all three examples, and of both signs
     order = [2, 0, 3, 1]  # neither its own inverse nor a shift
     layers: dict[str, Callable[[Tensor], Tensor]] = {
         "g(X) = 2X": lambda X: 2 * X,
@@ -41,15 +47,15 @@ def check_measure_equivariance(measure: Any) -> str:
     return "right for four layers, equivariant or not"
 
 
-def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[int]) -> tuple[float, dict[str, float]]:
+def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[int]) -> tuple[float, Mistakes]:
     difference = f(X[:, order]) - f(X)[:, order]
     inverse = [order.index(i) for i in range(len(order))]
     return difference.abs().max().item(), {
-        "a difference may be negative: take absolute values": difference.max().item(),
+        "a difference may be negative: take absolute values": (difference.max().item(), -difference.min().item()),
         "the largest entry is asked for, not the mean": difference.abs().mean().item(),
         "the largest entry is asked for, not a sum": difference.abs().sum().item(),
         "the largest entry is asked for, not the norm": difference.norm().item(),
-        "look at all examples of the batch": difference[0].abs().max().item(),
+        "look at all examples of the batch": tuple(difference.abs().amax((1, 2)).tolist()),
         "equivariant is not invariant: shuffle the output as well": (f(X[:, order]) - f(X)).abs().max().item(),
         "shuffle input and output with the same order, not with its inverse": (f(X[:, order]) - f(X)[:, inverse])
         .abs()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.masks import causal_mask
-from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_shape, expect_unchanged
 from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.transformer.layers import PositionWiseFFN
 
@@ -183,10 +183,7 @@ def _run_decoder(decoder: Callable[[Tensor, Tensor], Any], X: Tensor, memory: Te
             raise
         hint = "who asks, and who is asked? What is added to X has a row for each token of X"
         raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
-    if not isinstance(found, Tensor) or found.shape != X.shape:
-        got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
-        raise WrongAnswer("it returns a tensor of the shape of X", "return the stream", got=got)
-    return found
+    return expect_shape(found, X.shape, claim="it returns a tensor of the shape of X", hint="return the stream")
 
 
 def _expect_decoder(got: Tensor, X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any) -> None:

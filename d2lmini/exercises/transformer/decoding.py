@@ -17,6 +17,7 @@ from d2lmini.exercises.core import (
     expect_function,
     expect_measured,
     expect_pair,
+    expect_shape,
     expect_unchanged,
 )
 from d2lmini.transformer.stacks import TransformerDecoder
@@ -41,8 +42,12 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
         claim, hint = "it returns two tensors", "return inputs, labels"
         inputs, labels = expect_pair(found, claim=claim, hint=hint, given=given)
         if not isinstance(inputs, Tensor) or not isinstance(labels, Tensor):
-            raise WrongAnswer(claim, hint, given=given, got=type(found).__name__)
+            got = " and ".join(type(part).__name__ for part in (inputs, labels))
+            raise WrongAnswer(claim, hint, given=given, got=got)
         expect_unchanged("target", argument, target, "an assignment to target[...] changes the caller's tensor")
+        if any(part.dtype != torch.int64 for part in (inputs, labels)):
+            got = f"{inputs.dtype} and {labels.dtype}"
+            raise WrongAnswer("both are int64, as target is", "nn.Embedding and F.cross_entropy ask for it", got=got)
         _expect_inputs(inputs, labels, target, lens, given)
         _expect_labels(labels, target, lens, given)
     return "next tokens, eos after the last that counts, -100 at the padding, target unchanged"
@@ -105,16 +110,17 @@ def check_cached_attention(attend_newest: Any) -> str:
     expect_function(attend_newest)
     X, P, W = torch.randn(2, 4, 6), torch.randn(9, 6), torch.randn(3, 6, 6)
     other = torch.randn(2, 6)
+    keep = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
 
     def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
         argument = x.clone()
-        found = attend_newest(argument, cache, P.clone(), *W.clone())
+        given = cache
+        found = attend_newest(argument, given, P.clone(), *W.clone())
         output, cache = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
         expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
-        if not isinstance(output, Tensor) or output.shape != x.shape:
-            got = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
-            hint = "one output for the newest token of each example"
-            raise WrongAnswer("the output is (batch, d)", hint, expected=tuple(x.shape), got=got)
+        expect_unchanged("cache", given, given, keep)
+        hint = "one output for the newest token of each example"
+        output = expect_shape(output, x.shape, claim="the output is (batch, d)", hint=hint)
         if cache is None:
             raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
         return output, cache
@@ -136,8 +142,10 @@ def check_cached_attention(attend_newest: Any) -> str:
     # An old cache is continued in another way.
     output, _ = run(other, caches[2])
     expected = _attend_at_once(torch.cat([X[:, :2], other[:, None]], dim=1), P, W)[:, -1]
-    hint = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
-    expect_close(output, expected, claim="one can go on from an old cache", given="the cache of 2 tokens", hint=hint)
+    expect_close(output, expected, claim="one can go on from an old cache", given="the cache of 2 tokens", hint=keep)
+    again, _ = run(X[:, 3], caches[3])
+    claim = "after that, one can go on from the first cache as before"
+    expect_close(again, outputs[3], claim=claim, given="the cache of 3 tokens", hint=keep)
     return "the same as all at once, at the right positions; old caches stay as they are"
 
 

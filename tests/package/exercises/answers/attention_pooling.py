@@ -35,6 +35,16 @@ def pooling_that_counts_the_keys(queries: Tensor, keys: Tensor, values: Tensor, 
     return F.softmax((queries @ keys.T / math.sqrt(len(keys))).masked_fill(~mask, -math.inf), -1) @ values
 
 
+def renormalised(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    weights = F.softmax(queries @ keys.T / math.sqrt(queries.shape[1]), -1) * mask
+    return weights / weights.sum(-1, keepdim=True) @ values
+
+
+def renormalised_lengths(X: Tensor, valid_lens: Tensor) -> Tensor:
+    weights = F.softmax(X, -1) * (torch.arange(X.shape[-1]) < valid_lens[:, None, None])
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-12)
+
+
 def pooling_without_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     return (queries @ keys.T / math.sqrt(queries.shape[1])) * mask @ values
 
@@ -96,7 +106,11 @@ QUERY, KEYS = torch.tensor([1.0, 0]), torch.tensor([[1.0, 0], [0, 1]])
 
 RIGHT: dict[str, list[Any]] = {
     "predict-mixture": [(10, 12, 7), [10.0, 12.0, 7.0], torch.tensor([10.0, 12, 7]), np.array([10, 12, 7])],
-    "masked-pooling": [pooling(), lambda *a: F.scaled_dot_product_attention(*(x[None] for x in a[:3]), a[3])[0]],
+    "masked-pooling": [
+        lambda q, k, v, m: pooling()(q, k, v, m).tolist(),
+        pooling(),
+        lambda *a: F.scaled_dot_product_attention(*(x[None] for x in a[:3]), a[3])[0],
+    ],
     "debug-masked-softmax": [softmax(), d2l.masked_softmax],
     "measure-saturation": [
         saturation(),
@@ -104,6 +118,8 @@ RIGHT: dict[str, list[Any]] = {
         lambda d, scale: np.float32(saturation()(d, scale)),
     ],
     "direction-only": [
+        (QUERY.half(), 7 * QUERY.half(), KEYS),
+        (QUERY, 9 * QUERY, list(KEYS)),
         (QUERY, 9 * QUERY, KEYS),
         [9 * QUERY.double(), QUERY.double(), KEYS.double()],
         (1e-30 * QUERY, 9 * QUERY, KEYS),
@@ -112,6 +128,14 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("masked-pooling", renormalised, "Mask before it"),
+    ("masked-pooling", pooling(mask_scores=lambda scores, mask: scores - 1000 * ~mask), "Mask before it"),
+    ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(~m, s.min().item() - 30)), "Mask before it"),
+    ("debug-masked-softmax", renormalised_lengths, "Mask before it"),
+    ("direction-only", (QUERY, 1.5 * QUERY, 1e4 * KEYS), "Make one of the two much shorter"),
+    ("direction-only", (torch.tensor([1e200, 0]), torch.tensor([0, 1e200]).double(), KEYS), "with infinite scores"),
+    ("direction-only", ([1e200, 0.0], [0.0, 1e200], KEYS), "multiply one query by a number"),
+    ("direction-only", (QUERY, 1j * QUERY, KEYS), "as tensors"),
     ("predict-mixture", (14, 12, 7), "value of the best key alone"),
     ("predict-mixture", (7, 12, 7), "the plain mean: it needs equal scores"),
     ("predict-mixture", (35 / 3, 12, 7), "scores are not yet weights"),
@@ -156,7 +180,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m) + 1, "print each"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m) + 0.001, "print each"),
     ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).squeeze(), "shape of each step"),
-    ("masked-pooling", lambda q, k, v, m: pooling()(q, k, v, m).tolist(), "return a tensor"),
     ("masked-pooling", pooling_in_place, "an operation that ends in _ works in place"),
     ("masked-pooling", pooling(mask_scores=lambda s, m: s + ~m * -math.inf), "Or do you multiply 0 by infinity?"),
     ("masked-pooling", pooling(mask_scores=lambda s, m: s.masked_fill(~m, -15)), "is not below every other score"),

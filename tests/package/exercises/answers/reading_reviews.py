@@ -168,6 +168,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("encode-words", lambda t, v: (encode(t, v)[0].to(torch.uint8), encode(t, v)[1]), "looked up by integers"),
     ("predict-bag", (0.8, 0.1, 0.5), "of each pair one review is right"),
     ("predict-bag", (1.0, 0.1, 0.5), "can both be right"),
     ("predict-bag", (0.5, 0.1, 0.5), "most reviews are in no pair"),

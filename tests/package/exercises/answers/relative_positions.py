@@ -110,7 +110,12 @@ def picture_in_place(X: Tensor) -> Tensor:
 
 RIGHT: dict[str, list[Any]] = {
     "predict-relative": [(264, math.exp(-1), 0.1334), [264, 0.37, 0.133]],
-    "alibi-slopes": [slopes(), lambda heads: slopes()(heads).tolist()],
+    "alibi-slopes": [
+        lambda heads: slopes()(heads)[:, None],
+        lambda heads: slopes()(heads).numpy(),
+        slopes(),
+        lambda heads: slopes()(heads).tolist(),
+    ],
     "debug-rotary": [rotary()],
     "measure-window": [keys_needed()],
     "rotary-base": [base(), lambda length, p: torch.tensor(base()(length, p))],
@@ -145,9 +150,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("alibi-slopes", slopes(first=0), "h counts from 1"),
     ("alibi-slopes", slopes(above=True), "below, not above"),
     ("alibi-slopes", slopes(in_order=True), "does not sort them"),
-    ("alibi-slopes", lambda heads: slopes()(heads).numpy(), "a tensor or a list"),
+    ("alibi-slopes", lambda heads: f"{heads} slopes", "a tensor or a list"),
+    ("alibi-slopes", lambda heads: slopes()(heads)[:, None, None], "the shape of each step"),
     ("alibi-slopes", torch.ones, "how many heads are left?"),
-    ("alibi-slopes", lambda heads: slopes()(heads)[:, None], "the shape of each step"),
     ("alibi-slopes", lambda heads: slopes()(heads)[: 2 ** (heads.bit_length() - 1)], "beyond the power of two"),
     ("debug-rotary", rotary("keys"), "what is left of i and j"),
     ("debug-rotary", rotary("values"), "does not stand anywhere\n"),

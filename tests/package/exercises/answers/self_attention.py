@@ -92,6 +92,12 @@ def layer(**changes: Any) -> type[Layer]:
     return type("Changed", (Layer,), {k: v if k == "dim" else staticmethod(v) for k, v in changes.items()})
 
 
+def make_lazy(d_model: int) -> nn.Module:
+    made = Layer(d_model)
+    made.W_q, made.W_k, made.W_v = (nn.LazyLinear(d_model) for _ in range(3))
+    return made
+
+
 class BornAnew(nn.Module):
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -167,7 +173,7 @@ def stack(
 RIGHT: dict[str, list[Any]] = {
     "predict-causal-row": [(0.5, 0.25, 0.25, 0), torch.tensor([0.5, 0.25, 0.25, 0]), [1 / 2, 1 / 4, 1 / 4, 0.0]],
     "causal-self-attention": [attend(), by_pytorch, in_float64],
-    "debug-self-attention": [Layer, d2l.SelfAttention],
+    "debug-self-attention": [make_lazy, Layer, d2l.SelfAttention],
     "measure-equivariance": [
         error(),
         lambda f, X, order: (f(X[:, order]) - f(X)[:, order]).abs().max(),
@@ -177,6 +183,10 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("measure-equivariance", error(lambda f, X, order: f(X)[:, order] - f(X[:, order]), torch.max), "absolute values"),
+    ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "look at all examples"),
+    ("debug-self-attention", layer(mixed=lambda A, X, V: (A @ V).detach() + 0 * (A @ V)), "cuts the output off"),
+    ("causal-self-attention", attend(masked=lambda scores, may: scores - 100 * ~may), "print each"),
     ("predict-causal-row", (2 / 8, 1 / 8, 1 / 8, 4 / 8), "may it see 苹果?"),
     ("predict-causal-row", (2 / 8, 1 / 8, 1 / 8, 0), "mask before the softmax"),
     ("predict-causal-row", (0.67, 0.33, 0, 0), "is the diagonal 0?"),
@@ -267,7 +277,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-equivariance", error(statistic=lambda D: D[0].abs().max()), "look at all examples"),
     ("measure-equivariance", lambda f, X, order: error()(f, X, [1, 2, 3, 0]), "for a tiny X"),
     ("measure-equivariance", lambda f, X, order: error()(f, X, order) + X.zero_().sum().item(), "makes a new tensor"),
-    ("measure-equivariance", lambda f, X, order: 0.5, "for a tiny X and print both"),
     ("measure-equivariance", lambda f, X, order: math.nan, "for a tiny X and print both"),
     ("measure-equivariance", lambda f, X, order: X, "a tensor of one entry"),
     ("stacked-self-attention", stack(lambda X: (X.amax(1) - X.amin(1)).max()), "not over the features of one token"),
@@ -286,7 +295,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ],
     ("stacked-self-attention", stack(more=-1), "one layer too few"),
     ("stacked-self-attention", stack(scale=2.0), "not the number of tokens"),
-    ("stacked-self-attention", stack(scale=7.0), "print X after each layer"),
     ("stacked-self-attention", stack(in_place=True), "make a new tensor in each layer"),
     ("stacked-self-attention", lambda X, num_layers: X, "a tensor of one entry"),
 ]

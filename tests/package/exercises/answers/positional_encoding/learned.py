@@ -43,6 +43,17 @@ class Embedding(Table):
         return self.embedding(torch.arange(offset, offset + X.shape[1]))
 
 
+class Scaled(Table):
+    """Right as well: a factor that is not trained."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        self.scale = nn.Parameter(torch.tensor(2.0), requires_grad=False)
+
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        return self.scale * super().rows(X, offset)
+
+
 class WithDropout(Table):
     """Right as well: like the package's own."""
 
@@ -156,7 +167,7 @@ class ReturnsAPair(Table):
 
 
 RIGHT: dict[str, list[Any]] = {
-    "learnable-positions": [Table, Embedding, WithDropout, partial(Table)],
+    "learnable-positions": [Table, Scaled, Embedding, WithDropout, partial(Table)],
 }
 
 WRONG: list[tuple[str, Any, str]] = [

@@ -148,7 +148,7 @@ def rise(*, skip: int = 1, shift: int = 0, otherwise: Any = None, equal: bool = 
 RIGHT: dict[str, list[Any]] = {
     "predict-positions": [(100, 32, 2.832), torch.tensor([100.0, 32.0, 2.83])],
     "odd-width": [rows(), lambda *sizes: rows()(*sizes).float()],
-    "step-matrix": [matrix(), lambda delta, d: matrix()(delta, d).float()],
+    "step-matrix": [lambda delta, d: matrix()(delta, d).numpy(), matrix(), lambda delta, d: matrix()(delta, d).float()],
     "debug-decoding": [decode(), keys_from_the_whole],
     "measure-rise": [rise(), lambda P: None if rise()(P) is None else torch.tensor(rise()(P))],
 }
@@ -199,8 +199,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("step-matrix", one_speed, "an angle of its own"),
     ("step-matrix", lambda delta, d: torch.eye(d), "does not move anything"),
     ("step-matrix", lambda delta, d: torch.ones(d, d), "write (5.4) for one pair"),
+    ("step-matrix", lambda delta, d: f"{d} columns", "return a torch tensor"),
     ("step-matrix", lambda delta, d: torch.eye(2), "for each of d/2 pairs"),
-    ("step-matrix", lambda delta, d: matrix()(delta, d).numpy(), "return a torch tensor"),
     ("step-matrix", lambda delta, d: matrix()(abs(delta), d), "has its sign been lost?"),
     ("step-matrix", lambda delta, d: matrix()(1, d), "does your matrix change with delta?"),
     ("step-matrix", least_squares, "is it a fit?"),

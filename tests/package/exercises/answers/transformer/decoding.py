@@ -127,6 +127,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("shifted-targets", lambda *args: [part.float() for part in right_targets(*args)], "F.cross_entropy ask for it"),
     (
         "shifted-targets",
         lambda target, lens, bos, eos: (F.pad(target, (1, 0), value=bos),) * 2,

@@ -144,6 +144,7 @@ RIGHT: dict[str, list[Any]] = {
     "find-twins": [
         twins,
         lambda *a: list(reversed(twins(*a))),
+        lambda loss, h: twins(lambda gates: loss(gates.bool()), h),
         lambda *a: torch.tensor(twins(*a)),
         lambda *a: np.array(twins(*a)),
     ],
@@ -164,7 +165,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", by_ratio, "not a ratio"),
     ("find-twins", by_size_of_excess, "the wrong end of it"),
     ("find-twins", least_excess, "the wrong end of it"),
-    ("find-twins", lambda *a: (2.0, 4.0), "return i, j"),
+    ("find-twins", lambda *a: (2.5, 4.0), "return i, j"),
     ("find-twins", lambda *a: (1, 1), "no twin of itself"),
     ("find-twins", lambda *a: 0.5, "return i, j"),
     ("prune-carefully", one_list, "made once"),

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Attention pooling"."""
+"""Keys that a query may not see."""
 
 from __future__ import annotations
 
@@ -10,45 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged, read_number
-from d2lmini.exercises.prediction import Number, prediction
-
-# Scores 0, ln 2, 2 ln 2; values 0, 7, 14: the output for beta = 1, 2 and 0.
-prediction(
-    "predict-mixture",
-    Number(
-        "the output for β = 1",
-        10.0,
-        hint="take e to each score, divide by the sum, then mix the values",
-        mistakes={
-            "that is the value of the best key alone. Which weight does a score of 0 get? e⁰ is 1, not 0": 14.0,
-            "that is the plain mean: it needs equal scores": 7.0,
-            "scores are not yet weights: take e to each of them first": 35 / 3,
-            "these weights add up to 7: what must a query's weights add up to?": 70.0,
-        },
-    ),
-    Number(
-        "the output for β = 2",
-        12.0,
-        hint="multiply the scores by 2 and go through the softmax again",
-        mistakes={
-            "the best key alone answers only in the limit: what is the ratio of two weights at β = 2?": 14.0,
-            "β multiplies the scores: what is e to the power of 2·ln 2?": 10.0,
-            "β multiplies the scores, not the output": 20.0,
-            "a larger β is harder, not softer: try β = 0": 7 * (math.sqrt(2) + 4) / (3 + math.sqrt(2)),
-        },
-    ),
-    Number(
-        "the output for β = 0",
-        7.0,
-        hint="with β = 0 all scores are equal: what are the weights?",
-        mistakes={
-            "all scores become 0, and e⁰ is 1: the weights are not 0": 0.0,
-            "a larger β is harder, not softer: with β = 0 all scores are equal": 14.0,
-        },
-    ),
-    right="all three mixtures are right",
-)
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged
 
 
 @checker("masked-pooling")
@@ -78,6 +40,7 @@ def check_masked_pooling(pool: Any) -> str:
         mistakes=_masking_mistakes(queries, keys, values, mask),
     )
     _expect_any_size(pool)
+    _expect_best_hidden(pool)
     arguments = [queries.clone(), keys.clone(), values.clone(), mask.clone()]
     pool(*arguments)
     hint = "an operation that ends in _ works in place, and so do /= and x[...] = y"
@@ -111,6 +74,19 @@ def _expect_any_size(pool: Any) -> None:
             ),
         },
         tolerance=0.05,
+    )
+
+
+def _expect_best_hidden(pool: Any) -> None:
+    """A masked key whose score is far above the others: what it leaves for them is 0, and no penalty outweighs it."""
+    queries, keys = torch.tensor([[60.0, 0, 0, 0]]), torch.tensor([[100.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
+    values, mask = torch.tensor([[1e30], [0], [-8]]), torch.tensor([[False, True, True]])
+    expect_close(
+        pool(queries, keys, values, mask),
+        _pool(queries, keys, values, mask),
+        claim="a masked key has no influence, however high its score is",
+        given=f"queries {queries.int().tolist()}, keys {keys.int().tolist()}, values [[1e30], [0], [-8]], key 0 masked",
+        hint="what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0",
     )
 
 
@@ -166,6 +142,14 @@ def check_debug_masked_softmax(function: Any) -> str:
         given="X lowered by 3 000 000",
         hint="your fill value now is the largest score: which number is below every score?",
     )
+    best = torch.tensor([[[0.0, 0, 200]], [[200, 0, 0]]])
+    expect_close(
+        function(best.clone(), lens.clone()),
+        masked_softmax(best, lens),
+        claim="a masked key has no influence, however high its score is",
+        given=f"X {best.int().tolist()}, valid_lens [2, 3]",
+        hint="what is left for the others after the softmax? Mask before it",
+    )
     _expect_empty_row(function, X)
     _expect_half(function, X.half(), lens)
     return "right weights, argument unchanged, very low scores, empty rows and their gradient, float16"
@@ -220,78 +204,3 @@ def _fill_row(X: Tensor, number: float) -> Tensor:
     weights = masked_softmax(X, torch.tensor([3, 3]))
     weights[0] = number
     return weights
-
-
-@checker("measure-saturation")
-def check_measure_saturation(measure: Any) -> str:
-    """`measure(d, scale)`: median over queries of the largest of 64 weights, for standard normal vectors."""
-    expect_function(measure)
-    probes = ((64, 1.0), (64, 0.25), (256, 0.125))
-    measured = [_measure_saturation(d, scale) for d, scale in probes]
-    got = [read_number(measure(d, scale)) for d, scale in probes]
-
-    def distance(hint: str) -> float:
-        return max(abs(one[hint] - number) for one, number in zip(measured, got, strict=True))
-
-    if not distance("") <= 0.03:
-        hint = min((hint for hint in measured[0] if hint), key=distance)
-        if not distance(hint) <= 0.03:
-            hint = "print the shapes: each query has one softmax, over 64 keys"
-        raise WrongAnswer(
-            "it measures the median over the queries of the largest weight (within 0.03)",
-            hint,
-            given="(d, scale) = " + ", ".join(map(str, probes)),
-            expected=[round(one[""], 2) for one in measured],
-            got=[round(number, 2) for number in got],
-        )
-    return "agrees with our own measurement in three cases"
-
-
-def _measure_saturation(d: int, scale: float) -> dict[str, float]:
-    """What well-known mistakes would measure, by hint; the right measurement has the empty hint."""
-    scores = (torch.randn(3000, 1, d) * torch.randn(3000, 64, d)).sum(-1)  # a row for each query, 64 keys of its own
-    weights = F.softmax(scores * scale, -1)
-
-    def median_top(factor: float, dim: int = -1) -> float:
-        return F.softmax(scores * factor, dim).amax(-1).median().item()
-
-    return {
-        "": median_top(scale),
-        "the mean mixes a few ties with many saturated queries: take the median": weights.amax(-1).mean().item(),
-        "the scale is not used": median_top(1),
-        "the scale is not used: you always divide by √d": median_top(d**-0.5),
-        "the scale multiplies the scores: you divide": median_top(1 / scale),
-        "one query's weights add up to 1 over its keys, not over the queries": median_top(scale, 0),
-        "that is the median of all weights: take each query's largest first": weights.median().item(),
-    }
-
-
-@checker("direction-only")
-def check_direction_only(answer: Any) -> str:
-    """Two queries of one direction and keys on which their weights differ."""
-    if not isinstance(answer, (tuple, list)) or len(answer) != 3:
-        raise WrongAnswer("the answer is (query_a, query_b, keys)", "look at the starter's form")
-    query_a, query_b, keys = (torch.as_tensor(part, dtype=torch.float64) for part in answer)
-    if query_a.dim() != 1 or query_a.shape != query_b.shape or keys.dim() != 2 or keys.shape[1:] != query_a.shape:
-        raise WrongAnswer(
-            "the shapes are (d,), (d,) and (keys, d)",
-            "two queries and a few keys, all of one width",
-            got=f"{tuple(query_a.shape)}, {tuple(query_b.shape)}, {tuple(keys.shape)}",
-        )
-    if not all(part.isfinite().all() for part in (query_a, query_b, keys)):
-        raise WrongAnswer("all numbers are finite", "with infinite scores there are no weights")
-    if 0 in (query_a.norm(), query_b.norm()):
-        raise WrongAnswer("both queries have a direction", "the zero vector has none", got=[query_a, query_b])
-    directions = [query / query.norm() for query in (query_a, query_b)]
-    if (directions[0] - directions[1]).norm() > 1e-6:
-        opposite = (directions[0] + directions[1]).norm() < 1e-6
-        hint = "the opposite direction is another one" if opposite else "multiply one query by a number"
-        raise WrongAnswer("both queries have the same direction", hint, given="their directions", got=directions)
-    weights = [F.softmax(keys @ query / math.sqrt(len(query)), 0) for query in (query_a, query_b)]
-    difference = (weights[0] - weights[1]).abs().max().item()
-    if not difference >= 0.2:
-        hint = "are all scores equal, or both queries equally long? Then the norm changes nothing"
-        if difference > 1e-3:
-            hint = "the idea is right: make the difference larger, with a much longer query"
-        raise WrongAnswer("some weight differs by 0.2 or more", hint, given="the weights of both queries", got=weights)
-    return "same direction, different weights: the norm of a query matters"

@@ -1,0 +1,214 @@
+"""What an answer can be turned into: the same answer in another form, or one that is wrong in a single way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+Change = Callable[[Any, tuple[Any, ...], int], Any]  # what was returned, for which arguments, in which call
+
+
+def alter(answer: Callable[..., Any], change: Change, known: list[Any]) -> Callable[..., Any]:
+    """The answer, with every result changed; the first results are known already where they are mere numbers."""
+    calls = 0
+
+    def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        result = known[calls] if calls < len(known) else function(*args, **kwargs)
+        if isinstance(result, nn.Module):
+            forward = result.forward
+            result.forward = lambda *args, **kwargs: call(forward, *args, **kwargs)  # type: ignore[method-assign]
+            return result
+        calls += 1
+        return change(result, (*args, *kwargs.values()), calls - 1)
+
+    return lambda *args, **kwargs: call(answer, *args, **kwargs)
+
+
+def each(result: Any, change: Callable[[Tensor], Any]) -> Any:
+    """Change each tensor and each number of a result; anything else stays."""
+    parts = result if type(result) in (tuple, list) else [result]
+    if all(type(part) in (int, float) for part in parts):
+        parts = [torch.tensor(part, dtype=torch.float64) for part in parts]
+    if not parts or not all(isinstance(part, Tensor) for part in parts):
+        return result
+    changed = [change(part) for part in parts]
+    if all(now is before for now, before in zip(changed, parts, strict=True)):
+        return result  # itself: nothing was changed
+    return type(result)(changed) if type(result) in (tuple, list) else changed[0]
+
+
+def only_floats(change: Callable[[Tensor], Any]) -> Change:
+    return lambda result, *_: each(result, lambda part: change(part) if part.is_floating_point() else part)
+
+
+def to_numpy(part: Tensor) -> Any:
+    return part.detach().numpy()
+
+
+# The same numbers: each gets a tick.
+FORMS: dict[str, Change] = {
+    "float64": only_floats(Tensor.double),
+    "float16": only_floats(lambda part: part.half()),
+    "bfloat16": only_floats(lambda part: part.bfloat16()),
+    "numpy": lambda result, *_: each(result, to_numpy),
+    "list": lambda result, *_: result.tolist() if isinstance(result, Tensor) else result,
+    "generator": lambda result, *_: iter(result) if isinstance(result, Tensor) and result.dim() else result,
+    "column": lambda result, *_: result[:, None] if isinstance(result, Tensor) and result.dim() == 1 else result,
+    "row": lambda result, *_: result[None] if isinstance(result, Tensor) and result.dim() == 1 else result,
+    "gradient": only_floats(lambda part: part.detach().clone().requires_grad_()),
+}
+
+
+def move_entry(where: int) -> Change:
+    """One entry is off by a tenth of the largest, or by one: the first, a middle or the last one."""
+
+    def move(part: Tensor) -> Tensor:
+        if not part.numel():
+            return part
+        moved = part.detach().clone().reshape(-1)
+        sizes = moved[moved.isfinite()].abs() if moved.is_floating_point() else moved[:0]
+        by = max(0.1, sizes.max().item() / 10) if sizes.numel() else 1
+        moved[(0, moved.numel() // 2, -1)[where]] += by if moved.is_floating_point() else 1
+        return moved.reshape(part.shape)
+
+    return lambda result, *_: each(result, move)
+
+
+def spoil_last(part: Tensor) -> Tensor:
+    spoiled = part.detach().clone().reshape(-1)
+    if part.numel():
+        spoiled[-1] = torch.nan
+    return spoiled.reshape(part.shape) if part.numel() else part
+
+
+def keep_example(where: int) -> Change:
+    """Only one example of a batch is right, the others are that one again."""
+
+    def keep(part: Tensor) -> Tensor:
+        kept = part[[where]].expand(part.shape).clone() if part.dim() > 1 and len(part) else part
+        return part if torch.equal(kept, part) else kept
+
+    return lambda result, *_: each(result, keep)
+
+
+def measure_sizes(args: tuple[Any, ...]) -> list[Any]:
+    return [
+        tuple(arg.shape) if isinstance(arg, Tensor) else len(arg) if isinstance(arg, (list, dict)) else arg
+        for arg in args
+        if isinstance(arg, (Tensor, list, dict, int, float))
+    ]
+
+
+def only_first_sizes() -> Change:
+    """Right for all that has the sizes of the first call, as if they were written into the answer; else one more."""
+    first: list[Any] = []
+
+    def change(result: Any, args: tuple[Any, ...], call: int) -> Any:
+        first[:] = [measure_sizes(args)] if call == 0 else first
+        return result if measure_sizes(args) == first[0] else each(result, lambda part: part + 1)
+
+    return change
+
+
+def keep_one() -> Change:
+    """The first result, whatever is asked for."""
+    first: list[Any] = []
+
+    def change(result: Any, args: tuple[Any, ...], call: int) -> Any:
+        first[:] = [result] if call == 0 else first
+        return result if str(result) == str(first[0]) else first[0]
+
+    return change
+
+
+def take_example(answer: Callable[..., Any], where: int) -> tuple[Callable[..., Any], list[int]]:
+    """An answer that looks at a single example of each batch, and how many examples there were in each call."""
+    sizes: list[int] = []
+
+    def take(*args: Any, **kwargs: Any) -> Any:
+        batches = [arg for arg in args if isinstance(arg, Tensor) and arg.dim() > 2]
+        size = len(batches[0]) if batches else 1
+        sizes.append(size)
+        chosen = [where % size]
+        of_batch = [isinstance(arg, Tensor) and arg.dim() > 0 and len(arg) == size > 1 for arg in args]
+        return answer(*(arg[chosen] if own else arg for arg, own in zip(args, of_batch, strict=True)), **kwargs)
+
+    return take, sizes
+
+
+def write_into(result: Any, args: tuple[Any, ...], call: int) -> Any:
+    """Right, and then the arguments are written into."""
+    if not any(isinstance(arg, (Tensor, list, nn.Module)) for arg in args):
+        return result
+    result = each(result, Tensor.clone)
+    for arg in args:
+        if isinstance(arg, Tensor):
+            arg.data = arg.detach().logical_not() if arg.dtype == torch.bool else arg.detach() + 1
+        elif isinstance(arg, list):
+            arg.clear()
+        elif isinstance(arg, nn.Module):
+            for parameter in arg.parameters():
+                parameter.data.add_(1)
+    return result
+
+
+# Wrong in one way: none gets a tick.
+WRONGS: dict[str, Callable[[], Change]] = {
+    "first entry": lambda: move_entry(0),
+    "middle entry": lambda: move_entry(1),
+    "last entry": lambda: move_entry(2),
+    "NaN": lambda: only_floats(spoil_last),
+    "complex": lambda: only_floats(lambda part: part + 7j),
+    "first example": lambda: keep_example(0),
+    "last example": lambda: keep_example(-1),
+    "first sizes": only_first_sizes,
+    "first result": keep_one,
+    "arguments": lambda: write_into,
+}
+
+
+class Unwritable:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+def count_up() -> Iterator[float]:
+    number = 0.0
+    while True:
+        yield number
+        number += 1
+
+
+def nest() -> list[Any]:
+    nested: list[Any] = []
+    nested.append(nested)
+    return nested
+
+
+# What no exercise asks for.
+HOSTILE: dict[str, Callable[[], Any]] = {
+    "infinite generator": count_up,
+    "pair of infinite generators": lambda: (count_up(), count_up()),
+    "list within itself": nest,
+    "huge view": lambda: torch.zeros(1).expand(10**12),
+    "huge list": lambda: [0.5] * 10**6,
+    "huge array": lambda: np.broadcast_to(np.zeros(1), (10**9,)),
+    "huge number": lambda: 10 ** (10**5),
+    "no text": Unwritable,
+    "meta": lambda: torch.zeros(3, device="meta"),
+    "sparse": lambda: torch.eye(3).to_sparse(),
+    "empty": lambda: torch.empty(0),
+    "NaN": lambda: float("nan"),
+    "infinity": lambda: float("inf"),
+    "complex": lambda: 1j,
+    "objects": lambda: np.array([Unwritable(), None]),
+    "text": lambda: "7",
+    "dict": lambda: {"a": 1.0},
+}
