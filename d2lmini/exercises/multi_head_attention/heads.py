@@ -82,23 +82,30 @@ def _list_wrong_errors(weights: Tensor, values: Tensor) -> dict[str, float]:
 def check_weights_per_head(weights_of: Any) -> str:
     """`weights_of(mha, X, valid_lens)`: the weights of each head of an `nn.MultiheadAttention`."""
     expect_function(weights_of)
-    mha = nn.MultiheadAttention(6, 3, batch_first=True).eval()
+    _expect_head_weights(weights_of, 3, 3 * torch.randn(2, 4, 6), torch.tensor([3, 1]))
+    # other sizes, and hidden keys with scores hundreds above the others
+    _expect_head_weights(weights_of, 2, 25 * torch.randn(3, 5, 8), torch.tensor([2, 4, 3]))
+    return "one map a head, padding without weight"
+
+
+def _expect_head_weights(weights_of: Any, h: int, X: Tensor, lens: Tensor) -> None:
+    b, n, d = X.shape
+    mha = nn.MultiheadAttention(d, h, batch_first=True).eval()
     nn.init.normal_(mha.in_proj_bias)  # zeros until trained: an answer could forget it
-    X, lens = 3 * torch.randn(2, 4, 6), torch.tensor([3, 1])
     Q, K, _ = (X @ mha.in_proj_weight.detach().T + mha.in_proj_bias.detach()).chunk(3, 2)
-    scores = transpose_qkv(Q, 3) @ transpose_qkv(K, 3).mT / math.sqrt(2)
+    scores = transpose_qkv(Q, h) @ transpose_qkv(K, h).mT / math.sqrt(d // h)
 
     def softmax(mask: Tensor | None) -> Tensor:
-        return masked_softmax(scores, mask=None if mask is None else mask.repeat_interleave(3, 0)).unflatten(0, (2, 3))
+        return masked_softmax(scores, mask=None if mask is None else mask.repeat_interleave(h, 0)).unflatten(0, (b, h))
 
-    allowed = valid_lens_mask(lens, 4)
+    allowed = valid_lens_mask(lens, n)
     right, opposite = softmax(allowed), softmax(~allowed)
     with torch.no_grad():
         got = weights_of(mha, X.clone(), lens.clone())
-    given = "3 heads, X of shape (2, 4, 6), valid_lens [3, 1]"
-    if isinstance(got, Tensor) and got.shape == (2, 4, 4):
+    given = f"{h} heads, X of shape {(b, n, d)}, valid_lens {lens.tolist()}"
+    if isinstance(got, Tensor) and got.shape == (b, n, n):
         hint = "a mean over the heads is no head: it is PyTorch's default, look for average_attn_weights"
-        raise WrongAnswer("there is one map a head", hint, given=given, expected="(2, 3, 4, 4)", got="(2, 4, 4)")
+        raise WrongAnswer("there is one map a head", hint, given=given, expected=f"{(b, h, n, n)}", got=f"{(b, n, n)}")
     if isinstance(got, tuple):
         raise WrongAnswer("it returns the weights", "the layer returns a pair: take its second part", given=given)
     expect_close(
@@ -110,9 +117,8 @@ def check_weights_per_head(weights_of: Any) -> str:
         mistakes={
             "the mask is the wrong way round: in nn.MultiheadAttention True means ignore": opposite,
             "the padding has weight: where are the valid lengths?": softmax(None),
-            "one key too many: with valid length 3 the keys 0, 1 and 2 count": softmax(valid_lens_mask(lens + 1, 4)),
+            "one key too many: with valid length 3 the keys 0, 1 and 2 count": softmax(valid_lens_mask(lens + 1, n)),
             "the padding must be masked before the softmax: rows now sum to less than 1": softmax(None)
             * allowed[:, None],
         },
     )
-    return "one map a head, padding without weight"

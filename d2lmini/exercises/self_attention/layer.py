@@ -54,11 +54,10 @@ def check_predict_causal_row(answer: Any) -> str:
 def check_causal_self_attention(attend: Any) -> str:
     """`attend(X, W_q, W_k, W_v)`: output and weights of causal self-attention for a batch."""
     expect_function(attend)
-    for b, n, d, p, v, size in ((1, 5, 3, 3, 3, 1), (2, 4, 3, 2, 5, 1), (2, 4, 3, 2, 5, 20)):
-        X = size * torch.randn(b, n, d)  # where they are large, hidden keys have scores hundreds above the others
+    for b, n, d, p, v in ((1, 5, 3, 3, 3), (2, 4, 3, 2, 5)):
+        X = torch.randn(b, n, d)
         Ws = [torch.randn(size, d) for size in (p, p, v)]
-        large = " with scores in the hundreds" if size > 1 else ""
-        given = f"random X of shape {(b, n, d)}{large}, W_q and W_k {(p, d)}, W_v {(v, d)}"
+        given = f"random X of shape {(b, n, d)}, W_q and W_k {(p, d)}, W_v {(v, d)}"
         output, weights = _read_pair(attend(X, *Ws))
         values, expected = X @ Ws[2].T, _compute_weights(X, *Ws[:2])
         expect_close(
@@ -84,7 +83,21 @@ def check_causal_self_attention(attend: Any) -> str:
                 "each row of the weights belongs to one query: do not transpose them": expected.mT @ values,
             },
         )
+    _expect_best_hidden(attend)
     return "weights and output are right, for two sets of sizes"
+
+
+def _expect_best_hidden(attend: Any) -> None:
+    """A later key whose score is thousands above the others: no penalty outweighs it, and nothing is left for them."""
+    X = torch.tensor([[[1.0, 0], [1, 0], [1, 3]]])
+    W_q, W_k = torch.tensor([[50.0, 0], [0, 0]]), torch.tensor([[0.0, 50], [0, 0]])
+    expect_close(
+        _read_pair(attend(X, W_q, W_k, torch.eye(2)))[1],
+        torch.tensor([[[1.0, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]]),
+        claim="a later token has no influence, however high its score is",
+        given=f"X {X.int().tolist()}, W_q {W_q.int().tolist()}, W_k {W_k.int().tolist()}",
+        hint="what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0",
+    )
 
 
 def _read_pair(found: Any) -> tuple[Any, Any]:

@@ -240,6 +240,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("weights-per-head", per_head(lambda lens, n: torch.arange(n) > lens[:, None]), "one key too many"),
     ("weights-per-head", masked_afterwards, "before the softmax"),
     ("weights-per-head", lambda mha, X, lens: mha(X, X, X), "take its second part"),
+    (
+        "weights-per-head",
+        lambda *a: F.normalize(masked_afterwards(*a), p=1, dim=-1),
+        "what they should be",
+    ),
     ("weights-per-head", without_bias, "what they should be"),
     ("weights-per-head", lambda *a: per_head()(*a)[0], "shape of each step"),
     ("weights-per-head", lambda *a: per_head()(*a) + 1, "what they should be"),

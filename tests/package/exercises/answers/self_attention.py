@@ -186,7 +186,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-equivariance", error(lambda f, X, order: f(X)[:, order] - f(X[:, order]), torch.max), "absolute values"),
     ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "look at all examples"),
     ("debug-self-attention", layer(mixed=lambda A, X, V: (A @ V).detach() + 0 * (A @ V)), "cuts the output off"),
-    ("causal-self-attention", attend(masked=lambda scores, may: scores - 100 * ~may), "print each"),
+    ("causal-self-attention", attend(masked=lambda scores, may: scores - 1000 * ~may), "Mask before it"),
     ("predict-causal-row", (2 / 8, 1 / 8, 1 / 8, 4 / 8), "may it see 苹果?"),
     ("predict-causal-row", (2 / 8, 1 / 8, 1 / 8, 0), "mask before the softmax"),
     ("predict-causal-row", (0.67, 0.33, 0, 0), "is the diagonal 0?"),
