@@ -31,8 +31,8 @@ _PLACES = ("index", "indices", "mask", "condition")  # arguments that say where,
 _OTHER_SIZE = ("view_as_real", "view_as_complex")  # views whose entries have another size
 
 
-def trace_chains(f: Sequence2Sequence, X: Tensor) -> Tensor:
-    """The length of the longest chain from `X` to each entry of `f(X)`, or -1 where there is none."""
+def measure_longest_chain(f: Sequence2Sequence, X: Tensor) -> int:
+    """The length of the longest chain from `X` to an entry of `f(X)`, or -1 if there is none."""
     lengths = _ChainLengths()
 
     def follow(X: Tensor) -> Any:
@@ -45,7 +45,7 @@ def trace_chains(f: Sequence2Sequence, X: Tensor) -> Tensor:
     if lengths.hidden:
         name = _find_in_graph(output, lengths.hidden[0])
         raise ValueError(f"{name} hides a chain of operations: use a version of f that shows it")
-    return lengths.of(output).clone()
+    return lengths.longest(output)
 
 
 class _ChainLengths(TorchDispatchMode):
