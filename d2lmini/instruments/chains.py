@@ -31,8 +31,8 @@ _PLACES = ("index", "indices", "mask", "condition")  # arguments that say where,
 _OTHER_SIZE = ("view_as_real", "view_as_complex")  # views whose entries have another size
 
 
-def trace_chains(f: Sequence2Sequence, X: Tensor) -> Tensor:
-    """The length of the longest chain from `X` to each entry of `f(X)`, or -1 where there is none."""
+def measure_longest_chain(f: Sequence2Sequence, X: Tensor) -> int:
+    """The length of the longest chain from `X` to an entry of `f(X)`, or -1 if there is none."""
     lengths = _ChainLengths()
 
     def follow(X: Tensor) -> Any:
@@ -45,7 +45,7 @@ def trace_chains(f: Sequence2Sequence, X: Tensor) -> Tensor:
     if lengths.hidden:
         name = _find_in_graph(output, lengths.hidden[0])
         raise ValueError(f"{name} hides a chain of operations: use a version of f that shows it")
-    return lengths.of(output).clone()
+    return lengths.longest(output)
 
 
 class _ChainLengths(TorchDispatchMode):
@@ -62,8 +62,10 @@ class _ChainLengths(TorchDispatchMode):
             raise ValueError(f"f uses a tensor of layout {tensor.layout}, through which no chain can be followed")
         storage = tensor.untyped_storage()
         key, entries = (storage._cdata, tensor.itemsize), storage.nbytes() // tensor.itemsize
-        if key not in self._memory or len(self._memory[key][1]) < entries:  # held, so that no other takes its place
-            self._memory[key] = storage, torch.full((entries,), -1)
+        if key not in self._memory:  # held, so that no other takes its place
+            self._memory[key] = storage, torch.full((entries,), -1, device=tensor.device)
+        if len(self._memory[key][1]) < entries:
+            raise ValueError("f gives a tensor another size in place, through which no chain can be followed")
         return self._memory[key][1].as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
 
     def longest(self, *values: Any) -> int:
@@ -87,8 +89,7 @@ class _ChainLengths(TorchDispatchMode):
         elif name in FILLS and op._schema.is_mutable:
             self._write(written, self.longest(args[1:], kwargs))
         elif name in COPIES:
-            source = self.of(args[-1] if name == "copy" else args[0])
-            self.of(result).copy_(source)
+            self.of(result).copy_(self.of(args[1] if name == "copy" else args[0]))
         elif name in MOVES and not _adds(op, args, kwargs):
             self._move(op, args, kwargs, result)
         else:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from d2lmini.instruments.blind_spots import KeepInside, UncountableProducts, unfuse
-from d2lmini.instruments.chains import trace_chains
+from d2lmini.instruments.chains import measure_longest_chain
 from d2lmini.instruments.memory import TakenMemory
 from d2lmini.instruments.operations import PRODUCTS
 from d2lmini.instruments.running import Sequence2Sequence, copy_module, record, run, walk_graph
@@ -80,7 +80,7 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
             (scans such as `cumsum`, sorting, Fourier transforms, solving equations, fused recurrent layers); or if it
             takes numbers that depend on `X` into Python, where a branch or a loop may depend on them.
     """
-    length = int(trace_chains(copy_module(f), X).max())
+    length = measure_longest_chain(copy_module(f), X)
     if length < 0:
         raise ValueError("the output of f does not depend on X")
     return length

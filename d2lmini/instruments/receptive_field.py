@@ -10,7 +10,7 @@ from torch import Tensor
 
 from d2lmini.arguments import check_size
 from d2lmini.instruments.blind_spots import unfuse
-from d2lmini.instruments.chains import trace_chains
+from d2lmini.instruments.chains import measure_longest_chain
 from d2lmini.instruments.dependence import (
     Underflows,
     check_output,
@@ -135,9 +135,9 @@ def _connect(stack: list[Sequence2Sequence], X: Tensor, draws: int = 3) -> bool:
 
 def _check_one_step(layer: Sequence2Sequence, X: Tensor) -> None:
     """Check that a layer needs no longer chain for all tokens than for half of them, if it takes half of them."""
-    longest = int(trace_chains(copy_module(layer), X).max())
+    longest = measure_longest_chain(copy_module(layer), X)
     try:
-        shorter = int(trace_chains(copy_module(layer), X[:, : (X.shape[1] + 1) // 2]).max())
+        shorter = measure_longest_chain(copy_module(layer), X[:, : (X.shape[1] + 1) // 2])
     except Exception:  # a layer for sequences of one length, whatever it says about it
         return
     if longest > shorter:

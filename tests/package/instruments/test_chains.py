@@ -80,9 +80,14 @@ def here(Y: Tensor, i: int) -> Tensor:
     return (torch.arange(Y.shape[1]) == i)[None, :, None].expand_as(Y)
 
 
+def copy(Y: Tensor, i: int, y: Tensor) -> None:
+    Y[:, i : i + 1].copy_(y, True)
+
+
 COLLECTING: dict[str, Callable[[Tensor, int, Tensor], Tensor | None]] = {
     "writing": lambda Y, i, y: Y.__setitem__((slice(None), i), y[:, 0]),
     "cat": lambda Y, i, y: torch.cat([Y[:, :i], y, Y[:, i + 1 :]], 1),
+    "copy_": copy,
     "index_copy": lambda Y, i, y: Y.index_copy(1, torch.tensor([i]), y),
     "index_copy_": lambda Y, i, y: Y.index_copy_(1, torch.tensor([i]), y),
     "index_put": lambda Y, i, y: Y.index_put((torch.tensor([0]), torch.tensor([i])), y[:, 0]),
@@ -157,6 +162,11 @@ def test_chains_of_known_length(f: Any, lengths: tuple[int, ...]) -> None:
     assert tuple(chain(lambda n: f)(n) for n in (4, 8, 16)) == lengths
 
 
+@torch.library.custom_op("tests_d2lmini::chains", mutates_args=())
+def product(X: Tensor) -> Tensor:
+    return X @ X.mT
+
+
 def chosen_by_python(X: Tensor) -> Tensor:
     total, outputs = 0.0, []
     for x in X.unbind(1):
@@ -198,8 +208,11 @@ def test_a_hidden_chain_is_refused_by_the_name_of_its_node(name: str) -> None:
         (chosen_by_python, "a number that depends on X into Python"),
         (lambda X: X if torch.equal(X, X + 1) else -X, "a number that depends on X into Python"),
         (lambda X: torch.tensor(X.exp().tolist()), r"out of PyTorch \(tolist\)"),
+        (lambda X: torch.zeros(2).double().add_(1).resize_(4, 4) * X, "another size in place"),
+        (product, "tests_d2lmini_chains_default.* hides a chain"),
         (lambda X: X.to_sparse().to_dense(), "layout torch.sparse_coo"),
         (lambda X: torch.zeros(3), "does not depend on X"),
+        (lambda X: X[:, :0].exp(), "does not depend on X"),
         (lambda X: (X * 0 > 1).new_zeros(3), "does not depend on X"),
     ],
 )
