@@ -110,7 +110,7 @@ def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
         raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
     if X.shape[-1] != (size := getattr(layer, "in_features", size)):
         raise ValueError(f"{name} must have size {size} in their last dimension, got {name_shape(X)}")
-    if type(layer) is not nn.Linear or layer._forward_pre_hooks:  # any other may turn X into what it wants
+    if type(layer) not in (nn.Linear, nn.Conv1d) or layer._forward_pre_hooks:  # others may turn X into what they want
         return
     dtype = layer.weight.dtype
     if dtype == X.dtype or not dtype.is_floating_point:

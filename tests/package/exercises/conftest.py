@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from d2lmini.exercises import attention_pooling
+from d2lmini.exercises.attention_pooling import queries
 
 
 @pytest.fixture(scope="session", autouse=True)
 def measured_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention_pooling, "_measure_saturation", functools.cache(attention_pooling._measure_saturation))
+        patch.setattr(queries, "_measure_saturation", functools.cache(queries._measure_saturation))
         yield
