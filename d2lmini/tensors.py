@@ -110,12 +110,11 @@ def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
         raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
     if X.shape[-1] != (size := getattr(layer, "in_features", size)):
         raise ValueError(f"{name} must have size {size} in their last dimension, got {name_shape(X)}")
-    if type(layer) not in (nn.Linear, nn.Conv1d) or layer._forward_pre_hooks:  # others may turn X into what they want
+    dtype = getattr(getattr(layer, "weight", None), "dtype", None)
+    if dtype in (X.dtype, None) or not dtype.is_floating_point:  # a quantised layer has whole numbers, or a method
         return
-    dtype = layer.weight.dtype
-    if dtype == X.dtype or not dtype.is_floating_point:
-        return
-    if not may_autocast(X):
+    plain = type(layer) in (nn.Linear, nn.Conv1d) and not layer._forward_pre_hooks  # others may cast by themselves
+    if plain and not may_autocast(X):
         raise ValueError(f"{name} must have the dtype of the weights, {dtype}, got {X.dtype}")
 
 

@@ -174,15 +174,14 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        admitted = self._admit(queries, keys, values, valid_lens, mask, causal)
-        queries, keys, values, *_ = admitted
+        queries, keys, values, allowed, _, only_causal = self._admit(queries, keys, values, valid_lens, mask, causal)
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
         kept = keys.dim() == 4  # already projected
         K = keys if kept else self.split(self.W_k(keys))  # (batch, num_kv_heads, keys, p)
         V = values if kept else self.split(self.W_v(values))  # (batch, num_kv_heads, keys, p)
         if self.num_kv_heads < self.num_heads:
             K, V = self.share(K), self.share(V)  # (batch, num_heads, keys, p) each
-        admitted = admitted._replace(queries=Q, keys=K, values=V)
+        admitted = Admitted(Q, K, V, allowed, None, only_causal)
         if self.positions is not None:
             admitted = place(self.positions, admitted)
         heads, weights = self.attention.pool(admitted, need_weights=need_weights)

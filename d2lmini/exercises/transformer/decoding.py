@@ -114,16 +114,15 @@ def check_cached_attention(attend_newest: Any) -> str:
 
     def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
         argument = x.clone()
-        given = cache
-        found = attend_newest(argument, given, P.clone(), *W.clone())
-        output, cache = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
+        found = attend_newest(argument, cache, P.clone(), *W.clone())
+        output, kept = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
         expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
-        expect_unchanged("cache", given, given, keep)
+        expect_unchanged("cache", cache, cache, keep)
         hint = "one output for the newest token of each example"
         output = expect_shape(output, x.shape, claim="the output is (batch, d)", hint=hint)
-        if cache is None:
+        if kept is None:
             raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
-        return output, cache
+        return output, kept
 
     cache: Any = None
     outputs, caches = [], []
