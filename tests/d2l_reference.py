@@ -138,6 +138,13 @@ class TransformerDecoderBlock(nn.Module):
 class _Stack(nn.Module):
     """Embeddings are multiplied by the root of their size, for the sake of the positions that are added."""
 
+    def __init__(self, vocab_size: int, num_hiddens: int, dropout: float, blocks: list[nn.Module]) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        self.pos_encoding, self.blks = PositionalEncoding(num_hiddens, dropout), nn.Sequential()
+        for i, block in enumerate(blocks):
+            self.blks.add_module(f"block{i}", block)
+
     def embed(self, tokens: Tensor) -> Tensor:
         return self.pos_encoding(self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim))
 
@@ -153,12 +160,9 @@ class TransformerEncoder(_Stack):
         dropout: float,
         use_bias: bool = False,
     ) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.pos_encoding, self.blks = PositionalEncoding(num_hiddens, dropout), nn.Sequential()
-        for i in range(num_blks):
-            block = TransformerEncoderBlock(num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
-            self.blks.add_module(f"block{i}", block)
+        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
+        blocks: list[nn.Module] = [TransformerEncoderBlock(*sizes) for _ in range(num_blks)]
+        super().__init__(vocab_size, num_hiddens, dropout, blocks)
 
     def forward(self, tokens: Tensor, valid_lens: Tensor | None) -> Tensor:
         X = self.embed(tokens)
@@ -171,12 +175,9 @@ class TransformerDecoder(_Stack):
     def __init__(
         self, vocab_size: int, num_hiddens: int, ffn_num_hiddens: int, num_heads: int, num_blks: int, dropout: float
     ) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.pos_encoding, self.blks = PositionalEncoding(num_hiddens, dropout), nn.Sequential()
-        for i in range(num_blks):
-            block = TransformerDecoderBlock(num_hiddens, ffn_num_hiddens, num_heads, dropout, i)
-            self.blks.add_module(f"block{i}", block)
+        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout)
+        blocks: list[nn.Module] = [TransformerDecoderBlock(*sizes, i) for i in range(num_blks)]
+        super().__init__(vocab_size, num_hiddens, dropout, blocks)
         self.dense = nn.LazyLinear(vocab_size)
 
     def init_state(self, enc_outputs: Tensor, enc_valid_lens: Tensor | None) -> State:

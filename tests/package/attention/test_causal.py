@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
+from d2lmini.loading import load_parameters
 from d2lmini.positions.by_name import IN_ATTENTION
 from tests.package.positions.shared import drawn, scheme
 
@@ -88,12 +89,10 @@ def test_the_kernel_needs_no_mask(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert asked == [(None, True), (None, True), (None, False)]
 
 
-def test_it_is_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_pytorchs() -> None:
     theirs = nn.MultiheadAttention(12, 3, bias=False, batch_first=True).double()
     ours, X = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0).double(), drawn(2, 6, 12)
-    for own, weight in zip((ours.W_q, ours.W_k, ours.W_v), theirs.in_proj_weight.chunk(3), strict=True):
-        own.weight.data = weight.data
-    ours.W_o.weight.data = theirs.out_proj.weight.data
+    load_parameters(ours, theirs.state_dict())
     mask = nn.Transformer.generate_square_subsequent_mask(6).double()
     torch.testing.assert_close(ours(X, X, X, causal=True), theirs(X, X, X, attn_mask=mask, is_causal=True)[0])
 

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from tests.package.transformer.shared import SCHEMES, copy_attention, copy_rest, drawn, either_norm, shake
+from d2lmini.loading import load_parameters
+from tests.package.transformer.shared import SCHEMES, drawn, either_norm, shake
 
 
 def decoder(**kwargs: Any) -> d2l.TransformerDecoder:
@@ -37,8 +38,7 @@ def test_the_encoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
     theirs = nn.TransformerEncoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=norm_first).double()
     shake(theirs)
     ours = d2l.TransformerEncoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first).double()
-    copy_attention(ours.attention, theirs.self_attn)
-    copy_rest(ours, theirs, 2)
+    load_parameters(ours, theirs.state_dict())
     X = drawn(2, 5, 12).requires_grad_()
     lens = torch.tensor([5, 3]) if padded else None
     ignored = None if lens is None else ~d2l.valid_lens_mask(lens, 5)[:, 0]
@@ -56,9 +56,7 @@ def test_the_decoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
     theirs = nn.TransformerDecoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=norm_first).double()
     shake(theirs)
     ours = d2l.TransformerDecoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first).double()
-    copy_attention(ours.attention, theirs.self_attn)
-    copy_attention(ours.cross_attention, theirs.multihead_attn)
-    copy_rest(ours, theirs, 3)
+    load_parameters(ours, theirs.state_dict())
     X, E = drawn(2, 5, 12).requires_grad_(), drawn(2, 7, 12).requires_grad_()
     lens = torch.tensor([7, 4]) if padded else None
     ignored = None if lens is None else ~d2l.valid_lens_mask(lens, 7)[:, 0]

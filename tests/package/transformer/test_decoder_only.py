@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from tests.package.transformer.shared import SCHEMES, copy_attention, copy_rest, drawn, either_norm, shake
+from d2lmini.loading import load_parameters
+from tests.package.transformer.shared import SCHEMES, drawn, either_norm, shake
 
 every_scheme = pytest.mark.parametrize("positions", SCHEMES)
 
@@ -29,8 +30,7 @@ def test_it_is_pytorchs_encoder_with_a_causal_mask(norm_first: bool) -> None:
     theirs = nn.TransformerEncoder(block, 2, nn.LayerNorm(12).double() if norm_first else None)
     shake(theirs)
     for own, other in zip(ours.blks, theirs.layers, strict=True):
-        copy_attention(own.attention, other.self_attn)  # type: ignore[arg-type]
-        copy_rest(own, other, 2)
+        load_parameters(own, other.state_dict())
     if norm_first:
         ours.norm.load_state_dict(theirs.norm.state_dict())  # type: ignore[union-attr]
     tokens, mask = torch.randint(11, (2, 6)), nn.Transformer.generate_square_subsequent_mask(6).double()

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from tests.package.transformer.shared import SCHEMES, copy_attention, copy_rest, drawn, either_norm, shake
+from d2lmini.loading import load_parameters
+from tests.package.transformer.shared import SCHEMES, drawn, either_norm, shake
 
 ENCODER, DECODER = d2l.TransformerEncoder, d2l.TransformerDecoder
 TOKENS = torch.zeros(2, 1, dtype=torch.long)
@@ -40,12 +41,9 @@ def test_stacks_are_pytorchs(norm_first: bool) -> None:
         shake(model)
     encoder, decoder = ours
     for blk, layer in zip(encoder.blks, theirs[0].layers, strict=True):
-        copy_attention(blk.attention, layer.self_attn)
-        copy_rest(blk, layer, 2)
+        load_parameters(blk, layer.state_dict())
     for blk, layer in zip(decoder.blks, theirs[1].layers, strict=True):
-        copy_attention(blk.attention, layer.self_attn)
-        copy_attention(blk.cross_attention, layer.multihead_attn)
-        copy_rest(blk, layer, 3)
+        load_parameters(blk, layer.state_dict())
     for model, other in zip(ours, theirs, strict=True):
         if norm_first:
             model.norm.load_state_dict(other.norm.state_dict())
