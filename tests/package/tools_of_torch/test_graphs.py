@@ -154,7 +154,7 @@ def test_padding_takes_no_room_where_it_cannot_be_read() -> None:
 
 
 def test_a_traced_module_takes_another_bias() -> None:
-    """One that hides all keys of a query, which that of the trace did not. Some kernels return 0 there by themselves."""
+    """One that hides all keys of a query; some kernels return 0 there by themselves."""
     pooling, X, bias = d2l.DotProductAttention(0.0), example(1, 3), torch.zeros(3, 3)
 
     def attend(bias: torch.Tensor) -> torch.Tensor:
