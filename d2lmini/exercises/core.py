@@ -66,7 +66,7 @@ def list_exercises() -> list[str]:
     return sorted(_CHECKERS)
 
 
-def check(name: str, answer: Any) -> None:
+def check(name: str, answer: Any, *, hint: bool = True) -> None:
     """Print whether `answer` solves the exercise `name`, and if not, what is wrong and a hint.
 
     A wrong answer never raises, and only KeyboardInterrupt passes through: an error in the student's code is reported
@@ -82,6 +82,7 @@ def check(name: str, answer: Any) -> None:
         name: name of the exercise, as in the chapter.
         answer: the function, class or number asked for. `None`, or a starter whose one line still raises
             `NotImplementedError`, counts as not attempted.
+        hint: whether a wrong answer gets a hint; without it the report ends with what the answer does.
 
     Raises:
         ValueError: if there is no exercise of that name.
@@ -92,22 +93,23 @@ def check(name: str, answer: Any) -> None:
         print(f"{name}: not attempted yet")
         return
     seconds = shelter.SECONDS
+    verdict, clue = f"✗ {name}: ", ""
     try:
         with keep_state(), limit_printing(), limit_time(seconds):
             verdict = f"✓ {name}: {_run_checker(_CHECKERS[name], answer)}"
     except KeyboardInterrupt:
         raise
     except WrongAnswer as wrong:
-        verdict = f"✗ {name}: {wrong.report}"
+        verdict, clue = verdict + wrong.symptom, wrong.hint
     except TooLong:
-        verdict = f"✗ {name}: your answer had not ended after {seconds:g} seconds, and was stopped"
-        verdict += "\n  hint: does each loop come to its end? Try it yourself on a small input"
+        verdict += f"your answer had not ended after {seconds:g} seconds, and was stopped"
+        clue = "does each loop come to its end? Try it yourself on a small input"
     except BaseException as error:
         if isinstance(error, NotImplementedError) and is_untouched(error, answer):
             verdict = f"{name}: not attempted yet"
         else:
-            verdict = f"✗ {name}: {_describe_error(error)}"
-    print(verdict)
+            verdict, clue = verdict + _describe_error(error), "run it yourself on a small input and look at the shapes"
+    print(f"{verdict}\n  hint: {clue}" if clue and hint else verdict)
 
 
 def _run_checker(checker: Checker, answer: Any) -> str:
@@ -125,8 +127,7 @@ def _describe_error(error: BaseException) -> str:
     except Exception:  # a text that raises
         text = ""
     first_line = shorten(text.partition("\n")[0])
-    told = f"your answer stopped with an error\n  {shorten(type(error).__name__)}: {first_line}"
-    return f"{told}\n  hint: run it yourself on a small input and look at the shapes"
+    return f"your answer stopped with an error\n  {shorten(type(error).__name__)}: {first_line}"
 
 
 def expect_function(answer: Any) -> None:

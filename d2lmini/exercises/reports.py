@@ -19,6 +19,10 @@ class WrongAnswer(Exception):
         given: the tiny input that shows it.
         expected: what a right answer gives there; `None` where that would give the solution away.
         got: what the answer gave.
+
+    Attributes:
+        symptom: the property and what the answer gave instead, without the hint.
+        hint: as above.
     """
 
     def __init__(self, claim: str, hint: str, *, given: str = "", expected: Any = None, got: Any = None) -> None:
@@ -27,7 +31,8 @@ class WrongAnswer(Exception):
         lines += [f"for      {given}"] if given else []
         lines += [f"expected {shorten(expected)}"] if expected is not None else []
         lines += [f"got      {shorten(got)}"] if got is not None else []
-        self.report = "\n  ".join([*lines, f"hint: {hint}"])
+        self.symptom = "\n  ".join(lines)
+        self.hint = hint
 
 
 def shorten(value: Any) -> str:

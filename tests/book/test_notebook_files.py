@@ -283,3 +283,13 @@ def test_only_known_metadata(chapter: str) -> None:
 def test_the_notebook_is_small(chapter: str) -> None:
     size = Path(NOTEBOOKS / f"{chapter}.ipynb").stat().st_size // 1024
     assert size <= MOST_KIB, f"{chapter}: {size} KiB, at most {MOST_KIB}"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_debug_exercise_shows_its_symptom_and_no_hint(chapter: str) -> None:
+    for where, cell in cells(chapter, "code"):
+        if 'd2l.check("debug-' in cell.source and "solution" not in cell.metadata.get("tags", []):
+            printed = "".join(out.get("text", "") for out in cell.outputs)
+            assert printed.startswith("✗") and "got " in printed and "hint:" not in printed, (
+                f"{where}: end the starter with d2l.check(..., hint=False); what it prints is {printed!r}"
+            )

@@ -176,7 +176,7 @@ def test_tolerances_follow_the_dtype(dtype: torch.dtype, near: float, far: float
 def test_an_imaginary_part_is_seen() -> None:
     with pytest.raises(WrongAnswer) as wrong:
         expect_close(torch.tensor([1 + 7j]), torch.tensor([1.0]), claim="", given="", hint="")
-    assert "where does the imaginary part come from?" in wrong.value.report
+    assert "where does the imaginary part come from?" in wrong.value.hint
 
 
 def test_text_is_no_number() -> None:

@@ -40,6 +40,17 @@ def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys:
     out = capsys.readouterr().out
     assert out.startswith(f"✗ {name}: ")
     assert hint in out.partition("hint: ")[2], out
+    for line in out.splitlines():
+        if line.startswith("  for      torch."):
+            exec(line.removeprefix("  for      "), {"torch": torch})  # the student can paste it
+
+
+@pytest.mark.parametrize(("name", "answer"), {wrong[0]: wrong[:2] for wrong in WRONG}.values())
+def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, answer, hint=False)
+    symptom = capsys.readouterr().out
+    d2l.check(name, answer)
+    assert "hint:" not in symptom and capsys.readouterr().out.startswith(symptom.rstrip("\n") + "\n  hint: ")
 
 
 @pytest.mark.parametrize("name", list_exercises())
