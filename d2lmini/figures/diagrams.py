@@ -24,10 +24,11 @@ Edge = tuple[tuple[int, int], tuple[int, int]]  # from (position, level) to (pos
 def draw_diagram(name: str) -> None:
     """Draw one of the diagrams of this book.
 
-    Chapter: Multi-head attention.
+    Chapter: Attention pooling.
 
     Args:
-        name: `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
+        name: `"attention pooling"` (a query, its scores, the weights and the mixture),
+            `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
             `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
             positions), `"transformer"` (encoder and decoder, and what goes from one to the other) or
             `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it).
@@ -38,6 +39,43 @@ def draw_diagram(name: str) -> None:
     check_choice("name", name, tuple(_DIAGRAMS))
     use_svg_display()
     _DIAGRAMS[name]()
+
+
+def _draw_attention_pooling() -> None:
+    """One query, four keys and values: scores, weights, mixture."""
+    axes = plt.figure(figsize=(5.6, 2.7)).add_subplot()
+    axes.set(xlim=(0, 14), ylim=(0.3, 6.3))
+    axes.axis("off")
+    for x, name in (
+        (1.0, "query"),
+        (4.0, "keys"),
+        (5.95, "scores"),
+        (8.35, "weights"),
+        (11.0, "values"),
+        (13.2, "mixture"),
+    ):
+        axes.text(x, 6.0, name, ha="center", va="center", fontsize=8)
+    _draw_box(axes, 1.0, 2.9, 1.7, "doing", _QUERIES[0])
+    axes.add_patch(
+        FancyBboxPatch((6.4, 0.6), 0.8, 4.6, boxstyle="round,pad=0,rounding_size=0.12", fc=_PAPER, ec=_INK, lw=1.4)
+    )
+    axes.text(6.8, 2.9, "softmax", ha="center", va="center", rotation=90)
+    rows = (
+        ("wǒ (I)", 0, 0.0, 10),
+        ("xǐhuan (like)", 1, 0.5, 20),
+        ("chī (eat)", 1, 0.5, 40),
+        ("píngguǒ (apples)", 0, 0.0, 80),
+    )
+    for row, (key, score, weight, value) in enumerate(rows):
+        y = 4.85 - 1.3 * row
+        _draw_arrow(axes, 1.85, 2.9, 2.5, y, *_QUERIES)
+        _draw_box(axes, 4.0, y, 3.0, key, _KEYS[0])
+        axes.text(5.95, y, f"{score}", ha="center", va="center")
+        axes.add_patch(Rectangle((7.5, y - 0.25), 1.8 * weight, 0.5, fc=_GREY, ec=_INK, lw=0.8))
+        axes.text(9.6, y, f"{weight:.1f} ×", ha="right", va="center")
+        _draw_box(axes, 11.0, y, 1.3, f"{value}", _VALUES[0])
+        _draw_arrow(axes, 11.65, y, 12.55, 2.9, *_VALUES)
+    _draw_box(axes, 13.2, 2.9, 1.2, "30")
 
 
 def _draw_multi_head_attention() -> None:
@@ -183,6 +221,7 @@ def _style_arrow(colour: str, dashes: str, width: float, gap: float) -> dict[str
 
 
 _DIAGRAMS = {
+    "attention pooling": _draw_attention_pooling,
     "multi-head attention": _draw_multi_head_attention,
     "architectures": _draw_architectures,
     "transformer": _draw_transformer,

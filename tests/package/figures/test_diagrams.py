@@ -13,6 +13,7 @@ from tests.package.figures.pictures import svg
 
 STYLE = (resources.files("d2lmini.figures") / "style.mplstyle").read_text("utf-8")
 PARTS = {
+    "attention pooling": "query keys scores softmax weights values mixture 0.5 30",
     "multi-head attention": "queries keys values W_q^{(1)} W_v^{(h)} h_1 h_h concatenate W_o output",
     "architectures": "x_1 x_2 x_3 x_4 x_5 y_1 y_2 y_3 y_4 y_5",
     "transformer": "encoder decoder self-attention cross-attention feed-forward norm keys values logits",
@@ -64,6 +65,6 @@ def test_a_norm_stands_in_the_stream_above_the_sum_or_beside_it_below() -> None:
 
 def test_an_unknown_diagram_is_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"name must be one of 'multi-head attention', .*'residual streams', got 'tree'"
+        ValueError, match=r"name must be one of 'attention pooling', .*'residual streams', got 'tree'"
     ):
         d2l.draw_diagram("tree")
