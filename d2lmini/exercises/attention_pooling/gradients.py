@@ -63,6 +63,7 @@ def _list_wrong_derivatives(query: Tensor, keys: Tensor, values: Tensor) -> Mist
     centred = (weights[:, None] * (values - values.mean(0))).T @ (keys - keys.mean(0)) / math.sqrt(d)
     forgotten = (unscaled[:, None] * values).T @ (keys - unscaled @ keys)
     return {
+        "0 throughout: do you ask autograd? It records nothing here. Write down the derivative yourself": 0 * right,
         "the score is divided by √d: where is this factor in the derivative?": right * math.sqrt(d),
         "the score is divided by √d, not by d": right / math.sqrt(d),
         "the factor √d is on the wrong side": right * d,

@@ -21,13 +21,13 @@ _SHARE = "what is left for the other keys after the softmax? Hide key j before i
 def check_masked_pooling(leave_out: Any) -> str:
     """`leave_out(queries, keys, values, mask)`: for each query and each key the output without this key."""
     expect_function(leave_out)
-    inputs, given = draw_inputs(3, queries=(2, 9), keys=(4, 9), values=(4, 3))
-    arguments = [*inputs, torch.ones(2, 4).bool()]
+    inputs, given = draw_inputs(3, queries=(2, 9), keys=(6, 9), values=(6, 3))
+    arguments = [*inputs, torch.ones(2, 6).bool()]
     expect_close(
         leave_out(*arguments),
         _leave_out(*arguments),
         claim="entry [i, j] is softmax(QKᵀ/√d) V for query i without key j",
-        given=f"{given}; mask = torch.ones(2, 4).bool()",
+        given=f"{given}; mask = torch.ones(2, 6).bool()",
         hint="take one query and one key: compute scores, scale, weights and mixture one by one and print each",
         mistakes=_list_wrong_mixtures(*arguments),
     )
@@ -122,6 +122,10 @@ def _expect_masked(leave_out: Any) -> None:
             ),
         },
     )
+    _expect_empty(leave_out, inputs, given)
+
+
+def _expect_empty(leave_out: Any, inputs: list[Tensor], given: str) -> None:
     few = torch.tensor([[0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 1, 0]]).bool()
     arguments = [*inputs, few]
     expect_close(

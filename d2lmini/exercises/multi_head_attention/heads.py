@@ -24,9 +24,7 @@ from d2lmini.exercises.core import (
 )
 from d2lmini.exercises.prediction import Number, prediction
 
-_EQUAL = (
-    "two heads may return equal mixtures, and a word may never vary: then there is no inverse, but a pseudo-inverse"
-)
+_EQUAL = "here one mixture follows from the others, or a word never varies: a pseudo-inverse bears that. Does your way?"
 _HIDDEN = "what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0"
 _ONE, _TWO = [[0.5, 0.3, 0.2]], [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
 _PLAIN = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -45,6 +43,7 @@ def check_measure_heads(measure: Any) -> str:
         (_TWO, _UNEVEN),
         ([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR),
         (_PLAIN, _RELATED),
+        ([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25]], _RELATED),
         (_ONE * 2, _UNEVEN),
         ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]),
     ):
@@ -172,8 +171,8 @@ def check_weights_per_head(weights_of: Any) -> str:
     expect_function(weights_of)
     _expect_head_weights(weights_of, 1, 3, (2, 4, 6), torch.tensor([3, 1]), 2)
     _expect_head_weights(weights_of, 2, 2, (3, 5, 12), torch.tensor([2, 5, 4]), 2)
-    # scores of hidden keys thousands above those of the others
-    _expect_head_weights(weights_of, 4, 2, (3, 5, 8), torch.tensor([1, 4, 2]), 200)
+    # scores of hidden keys tens of thousands above those of the others
+    _expect_head_weights(weights_of, 4, 2, (3, 5, 8), torch.tensor([1, 4, 2]), 700)
     return "one map for each head, no weight on padding however high its score is, for three sets of sizes"
 
 

@@ -76,8 +76,8 @@ def _expect_heads(function: Any, seed: int, sizes: tuple[int, ...], b: int, lens
     def attend(lens: Tensor = right, **changes: Any) -> Tensor:
         return _attend(Q, K, V, lens, h, **changes)
 
-    mixed: dict[str, Any] = {"split": _split_by_reshape, "split_values": _split_by_reshape, "join": _join_by_reshape}
     there: dict[str, Any] = {"split": _split_by_reshape, "split_values": _split_by_reshape}
+    mixed: dict[str, Any] = {**there, "join": _join_by_reshape}
     root = math.sqrt(d)
     expect_close(
         function(Q, K, V, lens, h),
@@ -103,10 +103,7 @@ def _expect_heads(function: Any, seed: int, sizes: tuple[int, ...], b: int, lens
             f"how long is the dot product in one head? And then: {_LENS}": attend(lens.repeat(h), divisor=root),
             _LENS: attend(lens.repeat(h)),
             "the valid lengths are not used": attend(torch.full_like(right, m)),
-            "each example has a length of its own": (
-                attend(torch.full_like(right, int(lens[0]))),
-                attend(torch.full_like(right, int(lens[-1]))),
-            ),
+            "each example has a length of its own": tuple(attend(lens[i].expand(b * h)) for i in (0, -1)),
         },
     )
 

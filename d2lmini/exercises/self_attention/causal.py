@@ -101,8 +101,8 @@ def _allow(sentence: Tensor) -> Tensor:
 
 
 def _expect_best_hidden(attend: Any) -> None:
-    """Hidden tokens, later ones and others' ones, with scores thousands above the rest: no penalty outweighs them."""
-    W_q, W_k = torch.tensor([[50.0, 0], [0, 0]]), torch.tensor([[0.0, 50], [0, 0]])
+    """Hidden tokens with scores tens of thousands above the rest, and visible ones as far below 0."""
+    W_q, W_k = torch.tensor([[900.0, 0], [0, 0]]), torch.tensor([[0.0, 50], [0, 0]])
     high = (
         [[1.0, 3], [1, 0], [1, 0], [1, 2]],
         [[8, 6, 6, 6]],

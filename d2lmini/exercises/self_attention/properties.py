@@ -19,21 +19,14 @@ from d2lmini.exercises.prediction import Number, prediction
 def check_measure_equivariance(measure: Any) -> str:
     """`measure(g, X, order)`: the largest absolute entry of g(PX) - P g(X)."""
     expect_function(measure)
-    X = torch.tensor(
-        [
-            [[-2.0, -8], [2, 1], [6, -6], [-4, 7]],
-            [[-7, 7], [-6, 1], [-2, -2], [-9, 1]],
-            [[7, -4], [-6, 6], [7, -9], [2, -1]],
-        ]
-    )  # the largest entries are in all three examples, and of both signs
-    order = [2, 0, 3, 1]  # neither its own inverse nor a shift
-    _expect_errors(measure, X, order)
-    (other,), code = draw_inputs(3, most=9, X=(2, 5, 3))
-    _expect_errors(measure, other, [1, 4, 0, 2, 3], code)
+    # the largest entries are in all examples, and of both signs; the orders are neither shifts nor their own inverses
+    for seed, shape, order in ((42, (3, 4, 2), [2, 0, 3, 1]), (9, (2, 5, 3), [1, 4, 0, 2, 3])):
+        (X,), code = draw_inputs(seed, most=50, X=shape)
+        _expect_errors(measure, X, order, code)
     return "right for four layers, equivariant or not, and two sizes"
 
 
-def _expect_errors(measure: Any, X: Tensor, order: list[int], code: str = "") -> None:
+def _expect_errors(measure: Any, X: Tensor, order: list[int], code: str) -> None:
     layers: dict[str, Callable[[Tensor], Tensor]] = {
         "g(X) = 2X": lambda X: 2 * X,
         "g(X) = sums over earlier tokens": lambda X: X.cumsum(1),
@@ -49,7 +42,7 @@ def _expect_errors(measure: Any, X: Tensor, order: list[int], code: str = "") ->
             answer,
             expected,
             claim="it is the largest absolute entry of g(PX) - P g(X)",
-            given=f"{code or f'X = torch.tensor({X.tolist()})'}; order = {order}  # {name}",
+            given=f"{code}; order = {order}  # {name}",
             hint="compute g(PX) and P g(X) for a tiny X and print both",
             mistakes=mistakes,
         )
@@ -63,8 +56,16 @@ def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[
         "the largest entry is asked for, not the mean": difference.abs().mean().item(),
         "the largest entry is asked for, not a sum": difference.abs().sum().item(),
         "the largest entry is asked for, not the norm": difference.norm().item(),
-        "look at all examples of the batch": tuple(difference.abs().amax((1, 2)).tolist()),
+        "the largest entry of the whole batch: of all examples, tokens and features": tuple(
+            difference.abs().amax((1, 2)).tolist()
+        ),
         "equivariant is not invariant: shuffle the output as well": (f(X[:, order]) - f(X)).abs().max().item(),
+        "PX is X[:, order]: you shuffle both with the inverse of this order": (
+            (f(X[:, inverse]) - f(X)[:, inverse]).abs().max().item()
+        ),
+        "the difference of absolute values is another thing than the absolute value of the difference": (
+            (f(X[:, order]).abs() - f(X)[:, order].abs()).abs().max().item()
+        ),
         "shuffle input and output with the same order, not with its inverse": (f(X[:, order]) - f(X)[:, inverse])
         .abs()
         .max()

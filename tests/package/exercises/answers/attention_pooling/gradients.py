@@ -49,6 +49,19 @@ def by_autograd(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.stack([torch.autograd.grad(entry, query, retain_graph=True)[0] for entry in output])
 
 
+def by_functional(query: Tensor, keys: Tensor, values: Tensor) -> Any:
+    return torch.autograd.functional.jacobian(lambda query: weigh(query, keys) @ values, query)
+
+
+def by_library(query: Tensor, keys: Tensor, values: Tensor, correction: int = 0) -> Tensor:
+    both, v = torch.cat([values, keys], 1).T, values.shape[1]
+    return torch.cov(both, aweights=weigh(query, keys), correction=correction)[:v, v:] / math.sqrt(len(query))
+
+
+def by_library_corrected(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return by_library(query, keys, values, 1)
+
+
 def even(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return (values - values.mean(0)).T @ (keys - keys.mean(0)) / len(keys) / math.sqrt(len(query))
 
@@ -83,12 +96,15 @@ RIGHT: dict[str, list[Any]] = {
         by_moments,
         by_pairs,
         by_difference,
+        by_library,
         lambda *a: covariance(*(x.double() for x in a)).tolist(),
     ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
     ("query-gradient", by_autograd, "write down the derivative yourself"),
+    ("query-gradient", by_functional, "do you ask autograd?"),
+    ("query-gradient", by_library_corrected, "by 0.001"),
     ("query-gradient", moment, "is the sum of the weights still 1 after the step?"),
     ("query-gradient", means, "what falls away"),
     ("query-gradient", even, "the keys do not all weigh the same"),

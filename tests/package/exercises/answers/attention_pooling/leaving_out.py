@@ -87,6 +87,15 @@ def by_shortcut(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> 
     return found.masked_fill((mask[:, None] & ~torch.eye(len(keys)).bool()).sum(2, keepdim=True) == 0, 0)
 
 
+def by_shortcut_in_float64(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    return by_shortcut(queries.double(), keys.double(), values.double(), mask).nan_to_num()
+
+
+def key_of_zeros(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    emptied = [keys * (torch.arange(len(keys)) != j)[:, None] for j in range(len(keys))]
+    return torch.stack([pool(queries, others, values, mask) for others in emptied], 1)
+
+
 def loses_a_single_key(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     own = pool(queries, keys, values, mask)[:, None]
     single = mask & (mask.sum(1, keepdim=True) == 1)
@@ -166,6 +175,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("masked-pooling", leave_out(scale=lambda q, k: q.shape[1]), "You divide by d"),
     ("masked-pooling", leave_out(scale=lambda q, k: math.sqrt(len(k))), "You count the keys"),
     ("masked-pooling", leave_out(scale=lambda q, k: math.sqrt(len(k) - 1)), "You count the keys that are left"),
+    ("masked-pooling", key_of_zeros, "a score of 0 still gets a weight"),
+    ("masked-pooling", by_shortcut_in_float64, "what is left for the other keys"),
     ("masked-pooling", leave_out(scale=lambda q, k: 1), "the scores are not scaled"),
     ("masked-pooling", leave_out(scale=lambda q, k: q.shape[1] ** -0.5), "the scale divides"),
     ("masked-pooling", leave_out(scale=lambda q, k: 3), "stand for a size of the first example"),

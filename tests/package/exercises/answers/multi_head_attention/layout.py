@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
@@ -103,12 +103,21 @@ def example_by_example(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) ->
     return output
 
 
+def by_layer(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    """PyTorch's layer, whose default has the tokens first, with identities for matrices."""
+    mha = nn.MultiheadAttention(Q.shape[2], h, bias=False)
+    with torch.no_grad():
+        mha.in_proj_weight.copy_(torch.eye(Q.shape[2]).repeat(3, 1))
+        mha.out_proj.weight.copy_(torch.eye(Q.shape[2]))
+    return mha(Q, K, V, key_padding_mask=torch.arange(len(K)) >= lens[:, None])[0]
+
+
 def without_lengths(Q: Tensor, K: Tensor, V: Tensor, valid_lens: Tensor, num_heads: int) -> Tensor:
     return heads()(Q, K, V, torch.full_like(valid_lens, len(K)), num_heads)
 
 
 RIGHT: dict[str, list[Any]] = {
-    "debug-multi-head": [heads(), by_batch_first, heads_outside, by_einsum, by_pytorch, example_by_example],
+    "debug-multi-head": [heads(), by_layer, by_batch_first, heads_outside, by_einsum, by_pytorch, example_by_example],
 }
 
 ROOT: dict[str, Any] = {"divisor": lambda d, h: math.sqrt(d)}
@@ -147,6 +156,8 @@ WRONG: list[tuple[str, Any, str]] = [
         heads(weigh=lambda scores, lens: F.softmax(scores.masked_fill(hidden(scores, lens), -1e4), -1)),
         "Mask before it",
     ),
+    ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens.flip(0), h), "compare with a loop"),
+    ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens, 1), "compare with a loop"),
     ("debug-multi-head", lambda *a: heads()(*a) + 1, "compare with a loop"),
     ("debug-multi-head", lambda *a: heads()(*a).transpose(0, 1), "shape of each step"),
     (

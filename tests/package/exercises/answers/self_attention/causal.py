@@ -119,6 +119,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("causal-self-attention", attend(masked=unmasked, after=renormalised), "Mask before it"),
     ("causal-self-attention", attend(masked=lambda scores, may: scores.masked_fill(~may, -20)), "Mask before it"),
+    ("causal-self-attention", attend(masked=lambda scores, may: scores.masked_fill(~may, -1e4)), "Mask before it"),
     (
         "causal-self-attention",
         attend(masked=lambda s, may: s.masked_fill(~may, s.min().item() - 30), after=lambda A, may: A + 1e-3 * ~may),

@@ -234,6 +234,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("debug-self-attention", layer(masked=lambda scores, may: scores - 20 * ~may), "Mask before it"),
     ("debug-self-attention", layer(masked=lambda scores, may: scores.masked_fill(~may, -60)), "Mask before it"),
+    ("debug-self-attention", layer(masked=lambda scores, may: scores.masked_fill(~may, -1e4)), "Mask before it"),
     ("debug-self-attention", layer(masked=lambda scores, may: scores - 1000 * ~may), "Mask before it"),
     ("debug-self-attention", layer(order=lambda everything: everything.triu()), "the mask is transposed"),
     ("debug-self-attention", layer(order=lambda everything: ~everything.tril()), "or the wrong way round"),

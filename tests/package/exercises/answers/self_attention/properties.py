@@ -67,6 +67,14 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("measure-equivariance", lambda f, X, order: error()(f, X, inverse(order)), "with the inverse of this order"),
+    (
+        "measure-equivariance",
+        error(lambda f, X, order: f(X[:, order]).abs() - f(X)[:, order].abs()),
+        "the absolute value of the difference",
+    ),
+    ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "of all examples, tokens and features"),
+    ("measure-equivariance", error(statistic=lambda D: D.square().max()), "for a tiny X"),
     ("use-equivariance", (23, 1, 4), "changes nothing counts as well"),
     ("use-equivariance", (1, 1, 1), "Without them no order matters"),
     ("use-equivariance", (256, 1, 4), "no permutations?"),
@@ -92,13 +100,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-equivariance", error(lambda f, X, order: f(X[:, order])), "for a tiny X"),
     ("stacked-self-attention", lambda X, num_layers: stack()(X, min(num_layers, 2)), "one layer too few"),
     ("measure-equivariance", error(lambda f, X, order: f(X)[:, order] - f(X[:, order]), torch.max), "absolute values"),
-    ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "look at all examples"),
+    ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "of all examples, tokens and features"),
     ("measure-equivariance", error(lambda f, X, order: f(X[:, order]) - f(X)), "shuffle the output as well"),
     ("measure-equivariance", error(statistic=lambda D: D.max()), "take absolute values"),
     ("measure-equivariance", error(statistic=lambda D: D.abs().mean()), "not the mean"),
     ("measure-equivariance", error(statistic=lambda D: D.abs().sum()), "not a sum"),
     ("measure-equivariance", error(statistic=lambda D: D.norm()), "not the norm"),
-    ("measure-equivariance", error(statistic=lambda D: D[0].abs().max()), "look at all examples"),
+    ("measure-equivariance", error(statistic=lambda D: D[0].abs().max()), "of all examples, tokens and features"),
     ("measure-equivariance", lambda f, X, order: error()(f, X, [1, 2, 3, 0]), "for a tiny X"),
     ("measure-equivariance", lambda f, X, order: error()(f, X, order) + X.zero_().sum().item(), "makes a new tensor"),
     ("measure-equivariance", lambda f, X, order: math.nan, "for a tiny X and print both"),
