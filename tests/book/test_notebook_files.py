@@ -262,7 +262,8 @@ def test_each_exercise_is_checked_twice(chapter: str) -> None:
             assert not names or wanted in printed, f"{where}: its check should print {wanted!r}, not {printed!r}"
     for exercise, (starter, solution) in calls.items():
         assert starter and starter == solution, (
-            f"{chapter}, {exercise}: starter and solution call d2l.check by the same names, once each: {starter}, {solution}"
+            f"{chapter}, {exercise}: starter and solution call d2l.check by the same names, once each: "
+            f"{starter}, {solution}"
         )
 
 
