@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.exercises.convert import convert_tensor, get_rounding
-from d2lmini.exercises.core import WrongAnswer, checker, expect_function, read_number
+from d2lmini.exercises.core import WrongAnswer, checker
 from d2lmini.exercises.prediction import Number, prediction
+
+
+def _mix(beta: float, base: float) -> float:
+    """The output for scores of 0, 1 and 2 times the logarithm of the base."""
+    powers = [base ** (beta * i) for i in range(3)]
+    return 7 * (powers[1] + 2 * powers[2]) / sum(powers)
+
 
 # Scores 0, ln 2, 2 ln 2; values 0, 7, 14: the output for beta = 1, 2 and 0.
 prediction(
@@ -19,12 +26,15 @@ prediction(
     Number(
         "the output for β = 1",
         10.0,
-        hint="take e to each score, divide by the sum, then mix the values",
+        hint="which three powers of e are there, and what is their sum? Then mix the values",
         mistakes={
             "that is the value of the best key alone. Which weight does a score of 0 get? e⁰ is 1, not 0": 14.0,
             "that is the plain mean: it needs equal scores": 7.0,
             "scores are not yet weights: take e to each of them first": 35 / 3,
             "these weights add up to 7: what must a query's weights add up to?": 70.0,
+            "the scores are 0, ln 2 and 2 ln 2, not 0, 1 and 2": _mix(1, math.e),
+            "that is a softer one: is β 1 here, or did you scale the scores?": _mix(1, math.sqrt(2)),
+            "that is the mixture for β = 2": 12.0,
         },
     ),
     Number(
@@ -35,7 +45,11 @@ prediction(
             "the best key alone answers only in the limit: what is the ratio of two weights at β = 2?": 14.0,
             "β multiplies the scores: what is e to the power of 2·ln 2?": 10.0,
             "β multiplies the scores, not the output": 20.0,
-            "a larger β is harder, not softer: try β = 0": 7 * (math.sqrt(2) + 4) / (3 + math.sqrt(2)),
+            "a larger β is harder, not softer: try β = 0": _mix(1, math.sqrt(2)),
+            "the scores are 0, ln 2 and 2 ln 2, not 0, 1 and 2": _mix(2, math.e),
+            "you squared the weights of β = 1: what do they add up to now?": 252 / 49,
+            "these weights add up to 21: what must a query's weights add up to?": 252.0,
+            "that is β = 3": _mix(3, 2),
         },
     ),
     Number(
@@ -49,53 +63,6 @@ prediction(
     ),
     right="all three mixtures are right",
 )
-
-
-@checker("measure-saturation")
-def check_measure_saturation(measure: Any) -> str:
-    """`measure(d, scale)`: median over queries of the largest of 64 weights, for standard normal vectors."""
-    expect_function(measure)
-    probes = ((64, 1.0), (64, 0.25), (256, 0.125))
-    got = [read_number(measure(d, scale)) for d, scale in probes]
-    measured = [_measure_saturation(d, scale) for d, scale in probes]
-
-    def distance(hint: str) -> float:
-        return max(abs(one[hint] - number) for one, number in zip(measured, got, strict=True))
-
-    if not distance("") <= 0.03:
-        hint = min((hint for hint in measured[0] if hint), key=distance)
-        if not distance(hint) <= 0.03:
-            hint = "print the shapes: each query has one softmax, over 64 keys"
-        raise WrongAnswer(
-            "it measures the median over the queries of the largest weight (within 0.03)",
-            hint,
-            given="(d, scale) = " + ", ".join(map(str, probes)),
-            expected=[round(one[""], 2) for one in measured],
-            got=[round(number, 2) for number in got],
-        )
-    return "agrees with our own measurement in three cases"
-
-
-@cache
-def _measure_saturation(d: int, scale: float) -> dict[str, float]:
-    """What well-known mistakes would measure, by hint; the right measurement has the empty hint."""
-    rng = torch.Generator().manual_seed(d)  # whatever the answer has drawn
-    keys = torch.randn(3000, 64, d, generator=rng)  # for each query 64 keys of its own
-    scores = (torch.randn(3000, 1, d, generator=rng) * keys).sum(-1)  # (queries, keys)
-    weights = F.softmax(scores * scale, -1)
-
-    def median_top(factor: float, dim: int = -1) -> float:
-        return F.softmax(scores * factor, dim).amax(-1).median().item()
-
-    return {
-        "": median_top(scale),
-        "the mean mixes a few ties with many saturated queries: take the median": weights.amax(-1).mean().item(),
-        "the scale is not used": median_top(1),
-        "the scale is not used: you always divide by √d": median_top(d**-0.5),
-        "the scale multiplies the scores: you divide": median_top(1 / scale),
-        "one query's weights add up to 1 over its keys, not over the queries": median_top(scale, 0),
-        "that is the median of all weights: take each query's largest first": weights.median().item(),
-    }
 
 
 @checker("direction-only")
@@ -127,10 +94,19 @@ def check_direction_only(answer: Any) -> str:
     weights = [F.softmax(keys @ query / math.sqrt(len(query)), 0) for query in (query_a, query_b)]
     difference = (weights[0] - weights[1]).abs().max().item()
     if not difference >= 0.2:
-        hint = "are all scores equal, or both queries equally long? Then the norm changes nothing"
-        if min(weight.max() for weight in weights) > 0.99:
-            hint = "both queries see a single key: from which length on do they? Make one of the two much shorter"
-        elif difference > 1e-3:
-            hint = "the idea is right: make the difference larger, with a much longer query"
+        hint = _explain_likeness(query_a, query_b, keys, weights)
         raise WrongAnswer("some weight differs by 0.2 or more", hint, given="the weights of both queries", got=weights)
     return "same direction, different weights: the norm of a query matters"
+
+
+def _explain_likeness(query_a: Tensor, query_b: Tensor, keys: Tensor, weights: list[Tensor]) -> str:
+    """Why two queries of one direction have nearly the same weights on these keys."""
+    if torch.equal(query_a, query_b):
+        return "both queries are the same: make one of them longer"
+    if (keys == keys[:1]).all():
+        return "all keys are equal, and so are the scores of each query: choose keys that differ"
+    if all(weight.max() - weight.min() < 1e-9 for weight in weights):
+        return "do the scores of a query differ at all? Print keys @ query for both"
+    if max(weight.max() for weight in weights) > 1 / len(keys) + 0.25:
+        return "one query sees mostly a single key. Make the other one much shorter: what do its weights become?"
+    return "the weights of both are still nearly equal: make one query much longer, or choose keys that differ more"

@@ -11,114 +11,236 @@ from torch import Tensor, nn
 from d2lmini.attention.heads import transpose_qkv
 from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, find_hint, loosen, read_number
+from d2lmini.exercises.core import (
+    Mistakes,
+    WrongAnswer,
+    checker,
+    expect_close,
+    expect_function,
+    find_hint,
+    is_near,
+    loosen,
+    read_number,
+)
+from d2lmini.exercises.prediction import Number, prediction
+
+_EQUAL = "here one mixture follows from the others, or a word never varies: a pseudo-inverse bears that. Does your way?"
+_HIDDEN = "what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0"
+_ONE, _TWO = [[0.5, 0.3, 0.2]], [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
+_PLAIN = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+_UNEVEN = [[1.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 9.0]]
+_RELATED = [[2.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 1.5]]
+_FOUR = [[2.0, 0.5, 0.0, 1.0], [0.5, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, -1.0], [1.0, 0.0, -1.0, 4.0]]
 
 
 @checker("measure-heads")
 def check_measure_heads(measure: Any) -> str:
-    """`measure(weights, values)`: the relative error of the best linear read-out of all words from all heads."""
+    """`measure(weights, covariance)`: the relative error of the best linear read-out of all words from all heads."""
     expect_function(measure)
-    signs = torch.cartesian_prod(*[torch.tensor([1.0, -1])] * 3)
-    uneven = signs * torch.tensor([1.0, 2, 3])
-    related = signs @ torch.tensor([[1.0, 0.5, 0], [0, 1, 0.5], [0, 0, 1]])
-    one = [[0.5, 0.3, 0.2]]
-    two = [[0.5, 0.5, 0], [0, 0.25, 0.75]]
-    for name, values, weights in (
-        ("three uncorrelated words, one head", signs, one),
-        ("standard deviations 1, 2 and 3, two heads", uneven, two),
-        ("three correlated words, two heads", related, two),
-        ("three uncorrelated words, one head twice", signs, one * 2),
+    for weights, covariance in (
+        (_TWO, _RELATED),
+        (_ONE, _PLAIN),
+        (_TWO, _UNEVEN),
+        ([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR),
+        (_PLAIN, _RELATED),
+        ([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25]], _RELATED),
+        (_ONE * 2, _UNEVEN),
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]),
     ):
-        heads = torch.tensor(weights)
-        claim, given = "it is the relative squared error of the best linear read-out", f"{name}, weights {weights}"
-        equal = "two equal mixtures: no inverse exists, and lstsq must not use the driver 'gels'"
-        try:
-            answer = measure(heads.clone(), values.clone())
-            got = read_number(answer)
-        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-            raise WrongAnswer(claim, equal, given=given, got="a singular matrix") from error
-        expected = _measure_error(heads, values)
-        if not abs(got - expected) <= loosen(1e-3, answer, expected):
-            otherwise = equal if math.isnan(got) else "print the mixtures: (cases, heads)"
-            hint = find_hint(got, _list_wrong_errors(heads, values), otherwise, 1e-3)
-            raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
-    return "right for one head, two heads, and two that are the same"
+        _expect_error(measure, torch.tensor(weights), torch.tensor(covariance))
+    return "right for one to three heads, of related, uneven and silent words, and for two heads that are the same"
 
 
-def _measure_error(weights: Tensor, values: Tensor) -> float:
-    values = values.double()
-    mixtures = values @ weights.double().T
-    rest = values - mixtures @ torch.linalg.pinv(mixtures) @ values
-    return (rest.square().sum() / values.square().sum()).item()
+def _expect_error(measure: Any, heads: Tensor, covariance: Tensor) -> None:
+    claim = "it is the relative squared error of the best linear read-out"
+    rounded = [[round(weight, 2) for weight in row] for row in heads.tolist()]
+    given = f"weights {rounded}, covariance {covariance.tolist()}"
+    try:
+        answer = measure(heads, covariance)
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+        raise WrongAnswer(claim, _EQUAL, given=given, got="a singular matrix") from error
+    got, expected = read_number(answer), _measure_error(heads, covariance)
+    if not is_near(got, expected, loosen(1e-3, answer, expected)):
+        singular = torch.linalg.matrix_rank(heads @ covariance @ heads.T) < len(heads)
+        otherwise = _EQUAL if singular else "write the error of one word as in (3.1): what are E[v u] and E[u u] now?"
+        hint = find_hint(got, _list_wrong_errors(heads, covariance), otherwise, 1e-3)
+        raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
 
 
-def _list_wrong_errors(weights: Tensor, values: Tensor) -> dict[str, float]:
-    mixtures = values @ weights.T
-    error = _measure_error(weights, values)
-    per_word = [(values - mixtures @ torch.linalg.pinv(mixtures) @ values).square().sum(0), values.square().sum(0)]
-    return {
-        "relative to what? Divide by the sum of all squared values": error * values.square().sum().item(),
-        "relative to what? You return the mean squared error": error * values.square().mean().item(),
+def _measure_error(weights: Tensor, covariance: Tensor) -> float:
+    return 1 - (_explain(weights, covariance).trace() / covariance.trace()).item()
+
+
+def _explain(weights: Tensor, covariance: Tensor) -> Tensor:
+    """The covariance of the best read-outs."""
+    A, C = weights.double(), covariance.double()
+    return C @ A.T @ torch.linalg.pinv(A @ C @ A.T) @ A @ C
+
+
+def _list_wrong_errors(weights: Tensor, covariance: Tensor) -> Mistakes:
+    A, C = weights.double(), covariance.double()
+    error, total = _measure_error(weights, covariance), C.trace().item()
+    left = (C - _explain(weights, covariance)).diagonal()
+    alone, inner = torch.eye(len(C)).double() * C, A @ C @ A.T
+    projector = A.T @ torch.linalg.pinv(A @ A.T) @ A
+    mistakes: dict[str, Any] = {
+        "relative to what? Divide by the sum of all variances": error * total,
+        "relative to what? You return the mean squared error of a word": error * total / len(C),
         "squared error is asked for: you took a root": math.sqrt(max(error, 0.0)),
         "that is the part that is explained: what is left?": 1 - error,
-        "one mixture a head: do not average the heads first": _measure_error(weights.mean(0, keepdim=True), values),
-        "one mixture a head: do not add the heads up": _measure_error(weights.sum(0, keepdim=True), values),
-        "divide the sums over all words: neither a count of heads nor a mean of ratios weighs large words more": (
-            per_word[0] / per_word[1]
-        )
-        .mean()
-        .item(),
-        "that is the first word alone: all of them are asked for": (per_word[0][0] / per_word[1][0]).item(),
-        "read out: each word is some multiple of the mixture, not the mixture itself": (
-            (values - mixtures.mean(1, keepdim=True)).square().sum() / values.square().sum()
+        "one mixture per head: do not average the heads first": _measure_error(A.mean(0, keepdim=True), C),
+        "the trace is asked for: errors of different words do not cancel": (
+            (C - _explain(A, C)).sum() / C.sum()
         ).item(),
-        "a head's weights can be read back, but with the best factors: solve a least-squares problem": (
-            (values - mixtures @ weights).square().sum() / values.square().sum()
+        "related words tell something about each other: where is the rest of the covariance?": _measure_error(A, alone),
+        "that is right for unrelated words of equal variance: where is the covariance?": (
+            1 - projector.trace() / len(C)
         ).item(),
+        "that needs the covariance on both sides: the best factors depend on it": (
+            1 - ((projector @ C).trace() / C.trace()).item()
+        ),
+        "add up the errors of all words, and then divide: no mean of ratios": (
+            (left / C.diagonal()).mean().item() if C.diagonal().all() else math.nan
+        ),
+        "that is the first word alone: all of them are asked for": (left[0] / C[0, 0]).item(),
+        "E[u u] is a matrix: the mixtures of two heads are related, too": (
+            1 - ((C @ A.T / inner.diagonal() @ A @ C).trace() / C.trace()).item()
+        ),
+        "divide by the number of heads? The best read-out uses them together": error / len(A)
+        if len(A) > 1
+        else math.nan,
     }
+    return {hint: wrong for hint, wrong in mistakes.items() if not math.isnan(wrong)}
+
+
+prediction(
+    "use-heads",
+    Number(
+        "the error of one head",
+        2 / 3,
+        hint="choose any weights for one head, and the identity as the covariance",
+        mistakes={
+            "with two words it is one half. Here there are three": 0.5,
+            "that is what is explained: what is left?": 1 / 3,
+            "one head returns one number: can three be read from it?": 0.0,
+        },
+        tolerance=0.005,
+    ),
+    Number(
+        "the error of two heads",
+        1 / 3,
+        hint="two heads that are no multiples of each other, and the identity as the covariance",
+        mistakes={
+            "that is what is explained: what is left? Or are the two heads the same?": 2 / 3,
+            "two heads return two numbers: can three be read from them?": 0.0,
+            "the second head answers a whole word more, not half of what is left": 0.5,
+        },
+        tolerance=0.005,
+    ),
+    Number(
+        "the error of three heads",
+        0.0,
+        hint="three heads, none of which is a mixture of the others: the mixtures can be solved for the words",
+        mistakes={
+            "that is what is explained: what is left?": 1.0,
+            "is one of your three heads a mixture of the others?": 1 / 3,
+            "are your three heads the same?": 2 / 3,
+        },
+        tolerance=0.005,
+    ),
+    Number(
+        "the least error of one head for related words",
+        1 / 3,
+        hint="all three words have something in common: with which weights does one head read that?",
+        mistakes={
+            "that is a head that looks at a single word: what do the others add?": 0.5,
+            "that is a head on two of the words: what does the third one add?": 7 / 18,
+            "that is without the correlation": 2 / 3,
+            "one head cannot tell everything: try equal weights": 0.0,
+            "those weights have the wrong signs: the words rise and fall together": 5 / 6,
+        },
+        tolerance=0.005,
+    ),
+    right="each new head answers one word of three, and one head is enough for what all words have in common",
+)
 
 
 @checker("weights-per-head")
 def check_weights_per_head(weights_of: Any) -> str:
     """`weights_of(mha, X, valid_lens)`: the weights of each head of an `nn.MultiheadAttention`."""
     expect_function(weights_of)
-    _expect_head_weights(weights_of, 3, 3 * torch.randn(2, 4, 6), torch.tensor([3, 1]))
-    # other sizes, and hidden keys with scores hundreds above the others
-    _expect_head_weights(weights_of, 2, 25 * torch.randn(3, 5, 8), torch.tensor([2, 4, 3]))
-    return "one map a head, padding without weight"
+    _expect_head_weights(weights_of, 1, 3, (2, 4, 6), torch.tensor([3, 1]), 2)
+    _expect_head_weights(weights_of, 2, 2, (3, 5, 12), torch.tensor([2, 5, 4]), 2)
+    # scores of hidden keys tens of thousands above those of the others
+    _expect_head_weights(weights_of, 4, 2, (3, 5, 8), torch.tensor([1, 4, 2]), 700)
+    return "one map for each head, no weight on padding however high its score is, for three sets of sizes"
 
 
-def _expect_head_weights(weights_of: Any, h: int, X: Tensor, lens: Tensor) -> None:
-    b, n, d = X.shape
+def _expect_head_weights(
+    weights_of: Any, seed: int, h: int, sizes: tuple[int, int, int], lens: Tensor, most: int
+) -> None:
+    (b, n, d), extreme = sizes, most > 100
+    torch.manual_seed(seed)
     mha = nn.MultiheadAttention(d, h, batch_first=True).eval()
     nn.init.normal_(mha.in_proj_bias)  # zeros until trained: an answer could forget it
+    X = torch.randint(-most, most + 1, sizes).float()
+    given = (
+        f"torch.manual_seed({seed}); mha = torch.nn.MultiheadAttention({d}, {h}, batch_first=True).eval(); "
+        f"torch.nn.init.normal_(mha.in_proj_bias); X = torch.randint({-most}, {most + 1}, {sizes}).float(); "
+        f"valid_lens = torch.tensor({lens.tolist()})"
+    )
     Q, K, _ = (X @ mha.in_proj_weight.detach().T + mha.in_proj_bias.detach()).chunk(3, 2)
     scores = transpose_qkv(Q, h) @ transpose_qkv(K, h).mT / math.sqrt(d // h)
-
-    def softmax(mask: Tensor | None) -> Tensor:
-        return masked_softmax(scores, mask=None if mask is None else mask.repeat_interleave(h, 0)).unflatten(0, (b, h))
-
-    allowed = valid_lens_mask(lens, n)
-    right, opposite = softmax(allowed), softmax(~allowed)
     with torch.no_grad():
-        got = weights_of(mha, X.clone(), lens.clone())
-    given = f"{h} heads, X of shape {(b, n, d)}, valid_lens {lens.tolist()}"
+        got = weights_of(mha, X, lens)
     if isinstance(got, Tensor) and got.shape == (b, n, n):
         hint = "a mean over the heads is no head: it is PyTorch's default, look for average_attn_weights"
-        raise WrongAnswer("there is one map a head", hint, given=given, expected=f"{(b, h, n, n)}", got=f"{(b, n, n)}")
+        raise WrongAnswer(
+            "there is one map per head", hint, given=given, expected=f"{(b, h, n, n)}", got=f"{(b, n, n)}"
+        )
     if isinstance(got, tuple):
         raise WrongAnswer("it returns the weights", "the layer returns a pair: take its second part", given=given)
     expect_close(
         got,
-        right,
+        _weigh(scores, h, valid_lens_mask(lens, n)),
         claim="these are the weights of each head",
         given=given,
-        hint="compare the sum of each row, and the padded columns, with what they should be",
-        mistakes={
-            "the mask is the wrong way round: in nn.MultiheadAttention True means ignore": opposite,
-            "the padding has weight: where are the valid lengths?": softmax(None),
-            "one key too many: with valid length 3 the keys 0, 1 and 2 count": softmax(valid_lens_mask(lens + 1, n)),
-            "the padding must be masked before the softmax: rows now sum to less than 1": softmax(None)
-            * allowed[:, None],
-        },
+        hint=_HIDDEN if extreme else "compare the sum of each row, and the padded columns, with what they should be",
+        mistakes={} if extreme else _list_wrong_maps(scores, h, lens),
+        tolerance=0.05 if extreme else 1e-4,
     )
+
+
+def _weigh(scores: Tensor, h: int, mask: Tensor | None) -> Tensor:
+    """Weights (b, h, n, n) from the scores of all heads, (b h, n, n)."""
+    spread = None if mask is None else mask.repeat_interleave(h, 0)
+    return masked_softmax(scores, mask=spread).unflatten(0, (-1, h))
+
+
+def _list_wrong_maps(scores: Tensor, h: int, lens: Tensor) -> Mistakes:
+    n = scores.shape[1]
+    allowed = valid_lens_mask(lens, n)
+    everything, right = _weigh(scores, h, None), _weigh(scores, h, allowed)
+    unmasked = everything * allowed[:, None]
+    nothing: dict[str, Any] = {
+        "NaN: a row of nothing but -inf. In nn.MultiheadAttention True means ignore": torch.full_like(right, math.nan),
+        "the mask is the wrong way round: in nn.MultiheadAttention True means ignore": (
+            _weigh(scores, h, ~allowed),
+            _weigh(scores, h, ~allowed).where(~allowed.all(2)[:, None, None], math.nan),
+        ),
+        "the padding has weight: where are the valid lengths?": everything,
+        "one key too many: with valid length 3 the keys 0, 1 and 2 count": (
+            _weigh(scores, h, valid_lens_mask((lens + 1).clamp(max=n), n))
+        ),
+        "the padding must be masked before the softmax: rows now sum to less than 1": unmasked,
+        "what was left after the softmax does not tell what the weights would be without the padding": (
+            unmasked / unmasked.sum(-1, keepdim=True),
+            (unmasked / unmasked.sum(-1, keepdim=True)).nan_to_num(),
+        ),
+        "padded queries ask as well: only padded keys are hidden": right * allowed.mT[:, None],
+        "each example has a length of its own": _weigh(scores, h, allowed[:1].expand(len(lens), -1, -1)),
+        "that is causal: only padded keys are hidden": _weigh(scores, h, allowed & torch.ones(n, n).bool().tril()),
+    }
+    return {
+        hint: wrong for hint, wrong in nothing.items() if isinstance(wrong, tuple) or not is_near(wrong, right, 1e-3)
+    }

@@ -1,4 +1,4 @@
-"""What a layer of self-attention computes, and what it learns."""
+"""A layer of self-attention that is to learn."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
+from d2lmini.exercises.arguments import is_same
 from d2lmini.exercises.core import (
     Mistakes,
     WrongAnswer,
@@ -17,210 +18,192 @@ from d2lmini.exercises.core import (
     expect_close,
     expect_function,
     expect_pair,
-    find_hint,
     is_near,
-    read_numbers,
 )
 
-
-@checker("predict-causal-row")
-def check_predict_causal_row(answer: Any) -> str:
-    """Scores (1, 0, 0, 2) ln 2 of the third of four words, under a causal mask."""
-    got = read_numbers(answer, 4)
-    mistakes: Mistakes = {
-        "吃 is the third word: may it see 苹果?": torch.tensor([2, 1, 1, 4]) / 8,
-        "a row now sums to less than 1: mask before the softmax": torch.tensor([2, 1, 1, 0]) / 8,
-        "a token does not skip itself: is the diagonal 0?": torch.tensor([2, 1, 0, 0]) / 3,
-        "the mask is transposed: the first word may see one key, the last word all four": (
-            torch.tensor([0, 0, 1, 4]) / 5
-        ),
-        "the mask is transposed, and a token sees itself, too": torch.tensor([0.0, 0, 0, 1]),
-        "these are powers of 2, not yet weights: divide by their sum": torch.tensor([2.0, 1, 1, 0]),
-        "scores are not yet weights: what is e⁰?": torch.tensor([1.0, 0, 0, 0]),
-        "a masked key has the score minus infinity, not 0: e⁰ is 1": (
-            torch.tensor([2, 1, 1, 2]) / 6,
-            torch.tensor([2, 1, 1, 1]) / 5,
-        ),
-    }
-    if is_near(torch.tensor(got), torch.tensor([2, 1, 1, 0]) / 4, 0.01) and is_near(sum(got), 1.0, 0.01):
-        return "吃 sees the first three words, with 4 = 2 + 1 + 1"
-    otherwise = "which keys may 吃 see, and what is 2 to their scores?"
-    if abs(sum(got) - 1) > 0.01:
-        otherwise = "what must the weights of one query add up to?"
-    raise WrongAnswer("these are the four weights", find_hint(torch.tensor(got), mistakes, otherwise, 0.01), got=got)
-
-
-@checker("causal-self-attention")
-def check_causal_self_attention(attend: Any) -> str:
-    """`attend(X, W_q, W_k, W_v)`: output and weights of causal self-attention for a batch."""
-    expect_function(attend)
-    for b, n, d, p, v in ((1, 5, 3, 3, 3), (2, 4, 3, 2, 5)):
-        X = torch.randn(b, n, d)
-        Ws = [torch.randn(size, d) for size in (p, p, v)]
-        given = f"random X of shape {(b, n, d)}, W_q and W_k {(p, d)}, W_v {(v, d)}"
-        output, weights = _read_pair(attend(X, *Ws))
-        values, expected = X @ Ws[2].T, _compute_weights(X, *Ws[:2])
-        expect_close(
-            weights,
-            expected,
-            claim="the weights are those of softmax attention to the token itself and earlier ones",
-            given=given,
-            hint="compute queries, keys, scores, mask and weights one by one and print each",
-            mistakes=_list_wrong_weights(X, *Ws[:2]),
-        )
-        expect_close(
-            output,
-            expected @ values,
-            claim="the output is the weights times the values",
-            given=given,
-            hint="the weights are right: what are they multiplied with?",
-            mistakes={
-                "the weights mix values: where is W_v?": expected @ X,
-                "the weights mix values, not keys": expected @ X @ Ws[1].T,
-                "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_v": expected @ X @ Ws[2]
-                if v == d
-                else values,
-                "each row of the weights belongs to one query: do not transpose them": expected.mT @ values,
-            },
-        )
-    _expect_best_hidden(attend)
-    return "weights and output are right, for two sets of sizes"
-
-
-def _expect_best_hidden(attend: Any) -> None:
-    """A later key whose score is thousands above the others: no penalty outweighs it, and nothing is left for them."""
-    X = torch.tensor([[[1.0, 0], [1, 0], [1, 3]]])
-    W_q, W_k = torch.tensor([[50.0, 0], [0, 0]]), torch.tensor([[0.0, 50], [0, 0]])
-    expect_close(
-        _read_pair(attend(X, W_q, W_k, torch.eye(2)))[1],
-        torch.tensor([[[1.0, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]]),
-        claim="a later token has no influence, however high its score is",
-        given=f"X {X.int().tolist()}, W_q {W_q.int().tolist()}, W_k {W_k.int().tolist()}",
-        hint="what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0",
-    )
-
-
-def _read_pair(found: Any) -> tuple[Any, Any]:
-    return expect_pair(found, claim="it returns two things", hint="return output, weights")
-
-
-def _compute_weights(
-    X: Tensor, W_q: Tensor, W_k: Tensor, *, scale: float | None = None, dim: int = 2, mask: Tensor | None = None
-) -> Tensor:
-    """Weights of causal self-attention, right unless told otherwise."""
-    scores = (X @ W_q.T) @ (X @ W_k.T).mT / (math.sqrt(len(W_q)) if scale is None else scale)
-    mask = causal_mask(X.shape[1]) if mask is None else mask
-    return F.softmax(scores.masked_fill(~mask, -math.inf), dim)
-
-
-def _list_wrong_weights(X: Tensor, W_q: Tensor, W_k: Tensor) -> dict[str, Tensor]:
-    """What well-known mistakes give, by hint."""
-    n, d, p = *X.shape[1:], len(W_q)
-    causal, everything = causal_mask(n), torch.ones(n, n, dtype=torch.bool)
-    unmasked = _compute_weights(X, W_q, W_k, mask=everything)
-    scores = (X @ W_q.T) @ (X @ W_k.T).mT / math.sqrt(p)
-    mistakes = {
-        "what must one query's weights add up to? In a batch, dim=1 are the queries": _compute_weights(
-            X, W_q, W_k, dim=1
-        ),
-        "the mask is not used: row 0 may see one key": unmasked,
-        "NaN: a token without any key. Does it see itself? And is True where it may attend?": _compute_weights(
-            X, W_q, W_k, mask=~causal
-        ),
-        "a token does not skip itself, and the first one then sees nothing": _compute_weights(
-            X, W_q, W_k, mask=causal.tril(-1)
-        ),
-        "the mask is one too wide: token 0 may not see token 1": _compute_weights(X, W_q, W_k, mask=everything.tril(1)),
-        "the mask is transposed: row 0 may see one key": _compute_weights(X, W_q, W_k, mask=causal.T),
-        "a token does not skip itself: is the diagonal 0?": _compute_weights(
-            X, W_q, W_k, mask=causal.tril(-1)
-        ).nan_to_num(),
-        "True means may attend: your mask works the other way round": F.softmax(scores.masked_fill(causal, -1e9), 2),
-        "rows now sum to less than 1: mask the scores, not the weights": unmasked * causal,
-        "e⁰ is 1: the score of a masked key must be minus infinity": F.softmax(scores * causal, 2),
-        "the scores are not scaled": _compute_weights(X, W_q, W_k, scale=1.0),
-        "a score is a sum of p products: you divide by p, not by its root": _compute_weights(X, W_q, W_k, scale=p),
-        "the length of the sequence is not the width of the queries": _compute_weights(X, W_q, W_k, scale=n**0.5),
-        "who asks, and who is asked? You swapped W_q and W_k": _compute_weights(X, W_k, W_q),
-        "the keys have a projection of their own": _compute_weights(X, W_q, W_q),
-        "these are scores, not yet weights": scores.masked_fill(~causal, -math.inf),
-        "these are scores, neither masked nor weights yet": scores,
-    }
-    if p == d:
-        transposed = _compute_weights(X, W_q.T, W_k.T)
-        return mistakes | {"as in nn.Linear a projection is XWᵀ: you forgot to transpose W": transposed}
-    too_wide = _compute_weights(X, W_q, W_k, scale=d**0.5)
-    return mistakes | {"the scale is the width of the queries, after the projection": too_wide}
+_NAMES = sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias"))
 
 
 @checker("debug-self-attention")
 def check_debug_self_attention(make: Any) -> str:
-    """A class of self-attention freed of its faults: parameters, scale, axis, and weights instead of scores."""
+    """A class of causal self-attention freed of its faults: projections, scale, mask, and gradients."""
     if isinstance(make, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses after its name")
     expect_function(make)
-    layer, X = make(5), torch.randn(3, 4, 5)
+    for d_model, width, b, n in ((7, 3, 2, 5), (4, 6, 3, 5)):
+        layer = _make_layer(make, d_model, width, torch.ones(b, n, d_model))
+        X = _fill(layer, (b, n, d_model))
+        given = (
+            f"layer = YourClass({d_model}, {width}); torch.manual_seed(1); "
+            f"X = torch.randint(-1, 2, {(b, n, d_model)}).float(); "
+            "_ = [p.data.copy_(torch.randint(-1, 2, p.shape)) for p in layer.parameters()]"
+        )
+        _expect_attention(layer, X, given)
+        _expect_parameters(layer)
+        _expect_gradients(layer, X, given)
+    _expect_extreme_scores(layer, (b, n, d_model), given)
+    return "weights, output and the gradients of all parameters are right, for two sets of sizes"
+
+
+def _expect_extreme_scores(layer: nn.Module, shape: tuple[int, ...], given: str) -> None:
+    """Later tokens with scores thousands above the others, and others that are thousands below 0."""
+    for seed in (2, 4, 5):
+        X = 150 * _fill(layer, shape, seed)
+        weights = expect_pair(layer(X), claim="it returns two things", hint="return output, weights")[1]
+        expect_close(
+            weights,
+            _attend(layer, X)[1],
+            claim="a later token has no influence, whatever the scores",
+            given=f"{given.replace('manual_seed(1)', f'manual_seed({seed})')}; X = 150 * X",
+            hint="what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0",
+            tolerance=0.05,
+        )
+
+
+def _make_layer(make: Any, d_model: int, width: int, X: Tensor) -> nn.Module:
+    layer = make(d_model, width)
     if not isinstance(layer, nn.Module):
         raise WrongAnswer("the answer is a class of modules", "pass the class itself", got=type(layer).__name__)
     layer(X)  # lazy layers learn their sizes
-    _expect_parameters(layer)
-    with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.copy_(torch.randn(parameter.shape))
-    output, weights = _read_pair(layer(X))
-    if not torch.equal(output, _read_pair(layer(X))[0]):
+    missing = [f"W_{letter}" for letter in "qkv" if not callable(getattr(layer, f"W_{letter}", None))]
+    if missing:
+        hint = "make the three layers once, in __init__: self.W_q = ..."
+        raise WrongAnswer("the layer has W_q, W_k and W_v", hint, got=f"no {', '.join(missing)}")
+    return layer
+
+
+def _fill(layer: nn.Module, shape: tuple[int, ...], seed: int = 1) -> Tensor:
+    """Draw an input and all parameters, as the report says; returns the input in the layer's own precision."""
+    torch.manual_seed(seed)
+    X = torch.randint(-1, 2, shape).float()
+    for parameter in layer.parameters():
+        parameter.data = torch.randint(-1, 2, parameter.shape).to(parameter.dtype)
+    return X
+
+
+def _project(layer: nn.Module, X: Tensor) -> list[Tensor]:
+    """Queries, keys and values, by the layer's own projections."""
+    found = []
+    for letter in "qkv":
+        projection = getattr(layer, f"W_{letter}")
+        kinds = [parameter.dtype for parameter in projection.parameters()] or [X.dtype]
+        found.append(projection(X.to(kinds[0])).float())
+    return found
+
+
+def _attend(
+    layer: nn.Module, X: Tensor, *, divisor: float | None = None, mask: Tensor | None = None, dim: int = 2
+) -> tuple[Tensor, Tensor]:
+    """Output and weights of causal self-attention with the layer's projections, right unless told otherwise."""
+    Q, K, V = _project(layer, X)
+    mask = causal_mask(X.shape[1]) if mask is None else mask
+    scores = Q @ K.mT / (math.sqrt(Q.shape[2]) if divisor is None else divisor)
+    weights = F.softmax(scores.masked_fill(~mask, -math.inf), dim)
+    return weights @ V, weights
+
+
+def _expect_attention(layer: nn.Module, X: Tensor, given: str) -> None:
+    output, weights = expect_pair(layer(X), claim="it returns two things", hint="return output, weights")
+    again = expect_pair(layer(X), claim="it returns two things", hint="return output, weights")[0]
+    if isinstance(output, Tensor) and not is_same(again, output):
         hint = "does forward make new random layers, drop something at random, or change X?"
         raise WrongAnswer("two calls give the same", hint)
-    _expect_attention(output, weights, X, *(getattr(layer, f"W_{letter}")(X) for letter in "qkv"))
-    _expect_gradients(layer, output)
-    return "it learns, scales by √d, and each query's weights add up to 1"
-
-
-def _expect_attention(output: Any, weights: Any, X: Tensor, Q: Tensor, K: Tensor, V: Tensor) -> None:
-    given = "a batch of 3 sequences of 4 tokens of width 5"
-
-    def softmax(width: int, dim: int) -> Tensor:
-        return F.softmax(Q @ K.transpose(1, 2) / math.sqrt(width), dim)
-
-    expect_close(
-        output,
-        softmax(5, 2) @ V,
-        claim="the output is softmax(QKᵀ/√d) V",
-        given=given,
-        hint="write the shape of each step next to it, and say which dimension is which",
-        mistakes={
-            "what must one query's weights add up to? In a batch, dim=1 are the queries": softmax(5, 1) @ V,
-            "X.shape[1] is the length of the sequence, not its width": softmax(4, 2) @ V,
-            "two faults are left: which dimension is the width, and which are the keys?": softmax(4, 1) @ V,
-            "the scores are not scaled": softmax(1, 2) @ V,
-            "the weights mix values: where is W_v?": softmax(5, 2) @ X,
-        },
-    )
+    expected = _attend(layer, X)
     expect_close(
         weights,
-        softmax(5, 2),
-        claim="the second result are the weights",
+        expected[1].detach(),
+        claim="the second result are the weights of causal self-attention",
         given=given,
-        hint="return what the values were multiplied with",
+        hint="write the shape of each step next to it: which width does a score sum over, and who may see whom?",
+        mistakes=_list_wrong_weights(layer, X),
+    )
+    Q, K, V = _project(layer, X)
+    expect_close(
+        output,
+        expected[0].detach(),
+        claim="the output is the weights times the values",
+        given=given,
+        hint="the weights are right: what are they multiplied with?",
         mistakes={
-            "scores are not yet weights: some are negative": Q @ K.transpose(1, 2) / math.sqrt(5),
-            "scores are not yet weights: these are not even scaled": Q @ K.transpose(1, 2),
+            "the weights mix values, not keys": (expected[1] @ K).detach(),
+            "the weights mix values, not queries": (expected[1] @ Q).detach(),
+            "each row of the weights belongs to one query: do not transpose them": (expected[1].mT @ V).detach(),
         },
     )
 
 
-def _expect_gradients(layer: nn.Module, output: Tensor) -> None:
-    if output.requires_grad:
-        output.square().sum().backward()
-    lost = [name for name, parameter in layer.named_parameters() if parameter.grad is None or not parameter.grad.any()]
-    if lost:
-        raise WrongAnswer("every parameter gets a gradient", "what cuts the output off from the parameters?", got=lost)
+def _list_wrong_weights(layer: nn.Module, X: Tensor) -> Mistakes:
+    """What the faults of the starter and well-known mistakes give, by hint; also two of them together."""
+    n, d, width = X.shape[1], X.shape[2], _project(layer, X)[0].shape[2]
+    causal = causal_mask(n)
+    everything = torch.ones_like(causal)
+
+    def weigh(**changes: Any) -> Tensor:
+        return _attend(layer, X, **changes)[1].detach()
+
+    late = "rows now sum to less than 1: mask the scores, not the weights"
+    d_root = "a score is a sum of as many products as a query is wide: which width do you take the root of?"
+    right_scale = weigh(mask=everything) * causal
+    return {
+        d_root: weigh(divisor=math.sqrt(d)),
+        f"{late}. And which width does the scale take the root of?": (
+            weigh(mask=everything, divisor=math.sqrt(d)) * causal
+        ),
+        late: right_scale,
+        "you divide by the width, not by its root": weigh(divisor=width),
+        "the length of the sequence is not the width of a query": weigh(divisor=math.sqrt(n)),
+        "the scores are not scaled": weigh(divisor=1.0),
+        "the mask is not used: the first token may see itself alone": weigh(mask=everything),
+        "the mask is transposed, or the wrong way round: the first token may see itself alone": (
+            weigh(mask=causal.T),
+            weigh(mask=~causal),
+        ),
+        "a token does not skip itself": (weigh(mask=causal.tril(-1)), weigh(mask=causal.tril(-1)).nan_to_num()),
+        "what must one query's weights add up to? In a batch, dim=1 are the queries": weigh(dim=1),
+        "scores are not yet weights": (_project(layer, X)[0] @ _project(layer, X)[1].mT / math.sqrt(width)).detach(),
+        "NaN: a row of -inf has no softmax. Does each token see itself?": torch.full_like(right_scale, math.nan),
+    }
 
 
 def _expect_parameters(layer: nn.Module) -> None:
     names = sorted(name for name, _ in layer.named_parameters())
-    if names != sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias")):
-        hint = "W_q, W_k and W_v, each with weight and bias, and no others"
-        if not names:
-            hint = "an optimiser sees only layers that are attributes, made once in __init__ with self.W_q = ..."
-        raise WrongAnswer("its parameters are those of W_q, W_k and W_v", hint, got=names)
+    if names == _NAMES:
+        return
+    hint = "W_q, W_k and W_v, each with weight and bias, and no others"
+    if not names:
+        hint = "an optimiser sees only layers that are attributes, made once in __init__ with self.W_q = ..."
+    elif set(names) < set(_NAMES):
+        hint = "how many different layers are there? [layer] * 3 is one layer under three names"
+        if all(f"W_{letter}.weight" in names for letter in "qkv"):
+            hint = "each of the three has a bias, too"
+    raise WrongAnswer("its parameters are those of W_q, W_k and W_v", hint, got=names)
+
+
+def _expect_gradients(layer: nn.Module, X: Tensor, given: str) -> None:
+    """The gradients of output and weights together are the right ones."""
+    named = dict(layer.named_parameters())
+    frozen = [name for name, parameter in named.items() if not parameter.requires_grad]
+    if frozen:
+        raise WrongAnswer("every parameter learns", "who has switched requires_grad off?", got=frozen)
+
+    def differentiate(output: Tensor, weights: Tensor) -> list[Tensor]:
+        factors = torch.arange(1.0, 1 + output.numel()).reshape(output.shape).to(output.dtype)
+        loss = (output * factors).sum()
+        if not loss.requires_grad:
+            return [torch.zeros_like(parameter) for parameter in named.values()]
+        found = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+        return [
+            torch.zeros_like(own) if part is None else part for part, own in zip(found, named.values(), strict=True)
+        ]
+
+    right = differentiate(*_attend(layer, X))
+    got = differentiate(*layer(X))
+    scale = max(part.abs().max().item() for part in right)
+    wrong = [
+        name
+        for name, one, other in zip(named, right, got, strict=True)
+        if not is_near(one / scale, other / scale, 1e-3)
+    ]
+    if wrong:
+        hint = "where does the gradient stop on its way back? detach(), .data and item() let none through"
+        raise WrongAnswer("every parameter gets its gradient from the output", hint, given=given, got=wrong)

@@ -11,25 +11,27 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.exercises.core import Mistakes, checker, expect_function, expect_measured, expect_unchanged
+from d2lmini.exercises.inputs import draw_inputs
+from d2lmini.exercises.prediction import Number, prediction
 
 
 @checker("measure-equivariance")
 def check_measure_equivariance(measure: Any) -> str:
     """`measure(g, X, order)`: the largest absolute entry of g(PX) - P g(X)."""
     expect_function(measure)
-    X = torch.tensor(
-        [
-            [[-2.0, -8], [2, 1], [6, -6], [-4, 7]],
-            [[-7, 7], [-6, 1], [-2, -2], [-9, 1]],
-            [[7, -4], [-6, 6], [7, -9], [2, -1]],
-        ]
-    )  # the largest entries are in all three examples, and of both signs
-    order = [2, 0, 3, 1]  # neither its own inverse nor a shift
+    # the largest entries are in all examples, and of both signs; the orders are neither shifts nor their own inverses
+    for seed, shape, order in ((42, (3, 4, 2), [2, 0, 3, 1]), (9, (2, 5, 3), [1, 4, 0, 2, 3])):
+        (X,), code = draw_inputs(seed, most=50, X=shape)
+        _expect_errors(measure, X, order, code)
+    return "right for four layers, equivariant or not, and two sizes"
+
+
+def _expect_errors(measure: Any, X: Tensor, order: list[int], code: str) -> None:
     layers: dict[str, Callable[[Tensor], Tensor]] = {
         "g(X) = 2X": lambda X: 2 * X,
         "g(X) = sums over earlier tokens": lambda X: X.cumsum(1),
         "g(X) = differences of neighbours": lambda X: X - X.roll(1, 1),
-        "g(X) = -X times place": lambda X: -X * torch.arange(4.0)[:, None],
+        "g(X) = -X times place": lambda X: -X * torch.arange(X.shape[1])[:, None],
     }
     for name, f in layers.items():
         argument = X.clone()
@@ -40,11 +42,10 @@ def check_measure_equivariance(measure: Any) -> str:
             answer,
             expected,
             claim="it is the largest absolute entry of g(PX) - P g(X)",
-            given=f"{name}, X {X.int().tolist()}, order {order}",
+            given=f"{code}; order = {order}  # {name}",
             hint="compute g(PX) and P g(X) for a tiny X and print both",
             mistakes=mistakes,
         )
-    return "right for four layers, equivariant or not"
 
 
 def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[int]) -> tuple[float, Mistakes]:
@@ -55,8 +56,16 @@ def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[
         "the largest entry is asked for, not the mean": difference.abs().mean().item(),
         "the largest entry is asked for, not a sum": difference.abs().sum().item(),
         "the largest entry is asked for, not the norm": difference.norm().item(),
-        "look at all examples of the batch": tuple(difference.abs().amax((1, 2)).tolist()),
+        "the largest entry of the whole batch: of all examples, tokens and features": tuple(
+            difference.abs().amax((1, 2)).tolist()
+        ),
         "equivariant is not invariant: shuffle the output as well": (f(X[:, order]) - f(X)).abs().max().item(),
+        "PX is X[:, order]: you shuffle both with the inverse of this order": (
+            (f(X[:, inverse]) - f(X)[:, inverse]).abs().max().item()
+        ),
+        "the difference of absolute values is another thing than the absolute value of the difference": (
+            (f(X[:, order]).abs() - f(X)[:, order].abs()).abs().max().item()
+        ),
         "shuffle input and output with the same order, not with its inverse": (f(X[:, order]) - f(X)[:, inverse])
         .abs()
         .max()
@@ -69,24 +78,28 @@ def check_stacked_self_attention(range_after: Any) -> str:
     """`range_after(X, num_layers)`: the range of the tokens after layers of softmax(XXᵀ/√d) X."""
     expect_function(range_after)
     X = torch.tensor([[-2.0, 3, -1, 3, 0], [2, 2, -1, -1, -3], [1, 1, -2, 1, 2], [-2, 3, -2, 2, 0]])
-    for num_layers in (0, 1, 2):
-        argument = X.clone()
+    (other,), code = draw_inputs(1, most=1, X=(7, 3))
+    plain = f"X = torch.tensor({X.tolist()})"
+    for tokens, given, num_layers in ((X, plain, 0), (X, plain, 1), (X, plain, 2), (other, code, 3)):
+        argument = tokens.clone()
         expect_measured(
             range_after(argument, num_layers),
-            _measure_range(_run_stack(X, num_layers)),
+            _measure_range(_run_stack(tokens, num_layers)),
             claim=f"it is the range after {num_layers} layers",
-            given=f"X {X.int().tolist()}, num_layers {num_layers}",
+            given=f"{given}; num_layers = {num_layers}",
             hint="print X after each layer: its rows are the tokens",
-            mistakes=_list_wrong_ranges(X, num_layers),
+            mistakes=_list_wrong_ranges(tokens, num_layers),
             tolerance=1e-3,
         )
-        expect_unchanged("X", argument, X, "make a new tensor in each layer")
-    return "right for 0, 1 and 2 layers"
+        expect_unchanged("X", argument, tokens, "make a new tensor in each layer")
+    return "right for 0 to 3 layers, and two sizes"
 
 
-def _run_stack(X: Tensor, num_layers: int, scale: float = 5**0.5, *, residual: bool = False, dim: int = 1) -> Tensor:
+def _run_stack(
+    X: Tensor, num_layers: int, scale: float | None = None, *, residual: bool = False, dim: int = 1
+) -> Tensor:
     for _ in range(num_layers):
-        new = F.softmax(X @ X.T / scale, dim) @ X
+        new = F.softmax(X @ X.T / (scale or X.shape[1] ** 0.5), dim) @ X
         X = X + new if residual else new
     return X
 
@@ -97,7 +110,7 @@ def _measure_range(X: Tensor) -> float:
 
 def _list_wrong_ranges(X: Tensor, num_layers: int) -> dict[str, float]:
     deep = _run_stack(X, num_layers)
-    frozen = torch.linalg.matrix_power(F.softmax(X @ X.T / 5**0.5, 1), num_layers) @ X
+    frozen = torch.linalg.matrix_power(F.softmax(X @ X.T / X.shape[1] ** 0.5, 1), num_layers) @ X
 
     def measure(num_layers: int = num_layers, **changes: Any) -> float:
         return _measure_range(_run_stack(X, num_layers, **changes))
@@ -115,3 +128,69 @@ def _list_wrong_ranges(X: Tensor, num_layers: int) -> dict[str, float]:
         "one layer too few": measure(max(num_layers - 1, 0)),
         "d is the width of a token, not the number of tokens": measure(scale=math.sqrt(len(X))),
     }
+
+
+# Of the 24 orders of four tokens, those that a layer keeps.
+prediction(
+    "use-equivariance",
+    Number(
+        "the number of orders for self-attention",
+        24,
+        hint="go through itertools.permutations(range(4)), and count the errors below 0.000001",
+        mistakes={
+            "the order that changes nothing counts as well": 23,
+            "a list of orders that are no permutations? There are 4 · 3 · 2 · 1": (256, 120),
+            "is your layer given a mask, or positions? Without them no order matters": (1, 4),
+        },
+    ),
+    Number(
+        "the number of orders with a causal mask",
+        1,
+        hint="go through itertools.permutations(range(4)), and count the errors below 0.000001",
+        mistakes={
+            "one order changes nothing at all: which?": 0,
+            "does the mask arrive? layer(X)[0] has none": 24,
+            "do not count orders that are almost kept: the limit is 0.000001": (2, 3, 4, 6),
+        },
+    ),
+    Number(
+        "the number of orders for the convolution",
+        4,
+        hint='is padding_mode="circular" set, so that the last token is a neighbour of the first?',
+        mistakes={
+            "with zeros at both ends the first token is not like the others: set padding_mode": 1,
+            "mirror images do not count: the kernel tells left from right": 8,
+            "the order that changes nothing counts as well": 3,
+            "only self-attention keeps all orders: does your convolution see its neighbours?": 24,
+        },
+    ),
+    right="24, 1 and 4: any order, none but the old one, and the shifts around the circle",
+)
+
+# X = [[2, 0, 1], [0, 1, -1], [-1, 2, 0], [1, 1, 1]]: its range falls from 3 to 0.52 in three layers, and then to 0.02.
+prediction(
+    "use-stack",
+    Number(
+        "the number of layers",
+        4,
+        hint="print the range after 0, 1, 2, ... layers, and divide each by the first",
+        mistakes={
+            "after 3 layers a sixth of the range is left": 3,
+            "a hundredth of the first range, not 0.01": 5,
+            "the range is below a hundredth of the first one earlier than that": (6, 7, 8),
+        },
+    ),
+    Number(
+        "the range of the long tokens",
+        8.9374,
+        hint="three times as long: range_after(3 * X, 10)",
+        mistakes={
+            "that is the range before the first layer": 9.0,
+            "those are tokens of the old length": (0.0, 0.02),
+            "that is twice as long, not three times": 5.7458,
+            "the share of the range is not asked for, but the range itself": 0.993,
+        },
+        tolerance=0.006,
+    ),
+    right="four layers make the short tokens equal; after ten, the long ones have hardly moved",
+)

@@ -1,0 +1,144 @@
+"""Answers to the exercises on scores, saturated queries and the direction of a query."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+@functools.cache
+def draw_scores(d: int) -> Tensor:
+    """Scores of 3000 queries, each with 64 keys of its own."""
+    rng = torch.Generator().manual_seed(5)
+    queries, keys = torch.randn(3000, 1, d, generator=rng), torch.randn(3000, 64, d, generator=rng)
+    return (queries * keys).sum(-1)  # (3000, 64)
+
+
+def saturation(
+    statistic: Callable[[Tensor], Tensor] = lambda weights: weights.amax(-1).median(),
+    *,
+    dim: int = -1,
+    rescale: Callable[[float], float] = lambda scale: scale,
+) -> Callable[[int, float], float]:
+    """The measurement of saturation, right unless told otherwise."""
+
+    def measure(d: int, scale: float) -> float:
+        return statistic(F.softmax(draw_scores(d) * rescale(scale), dim)).item()
+
+    return measure
+
+
+def uniform(d: int, scale: float) -> float:
+    scores = (torch.rand(3000, 1, d) * torch.rand(3000, 64, d)).sum(-1)
+    return F.softmax(scores * scale, -1).amax(-1).median().item()
+
+
+def shared_keys(d: int, scale: float) -> float:
+    rng = torch.Generator().manual_seed(3)
+    Q, K = torch.randn(4000, d, generator=rng), torch.randn(64, d, generator=rng)
+    return np.median(F.softmax(Q @ K.T * scale, 1).max(1).values.numpy())
+
+
+QUERY, KEYS = torch.tensor([1.0, 0]), torch.tensor([[1.0, 0], [0, 1]])
+
+RIGHT: dict[str, list[Any]] = {
+    "predict-mixture": [(10, 12, 7), [10.0, 12.0, 7.0], torch.tensor([10.0, 12, 7]), np.array([10, 12, 7])],
+    "measure-saturation": [
+        saturation(),
+        lambda d, scale: torch.tensor(saturation()(d, scale)),
+        shared_keys,
+        saturation(lambda w: w.amax(-1).quantile(0.5)),
+        lambda d, scale: np.float32(saturation()(d, scale)),
+    ],
+    "use-saturation": [(128,), 128, 2**7, 128.0, torch.tensor(128)],
+    "direction-only": [
+        (QUERY, 0.01 * QUERY, 4 * KEYS),
+        (torch.full((6,), 0.1), torch.full((6,), 50), torch.eye(6)[:3] * torch.tensor([[1], [2], [-1]])),
+        (QUERY.half(), 7 * QUERY.half(), KEYS),
+        (QUERY, 9 * QUERY, list(KEYS)),
+        (QUERY, 9 * QUERY, KEYS),
+        [9 * QUERY.double(), QUERY.double(), KEYS.double()],
+        (1e-30 * QUERY, 9 * QUERY, KEYS),
+        ([1.0, 0], np.array([9, 0]), [[1, 0], [0, 1]]),
+    ],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("predict-mixture", (11.03, 12, 7), "not 0, 1 and 2"),
+    ("predict-mixture", (8.59, 12, 7), "a softer one"),
+    ("predict-mixture", (12, 10, 7), "the mixture for β = 2"),
+    ("predict-mixture", (10, 12.96, 7), "not 0, 1 and 2"),
+    ("predict-mixture", (10, 5.14, 7), "you squared the weights of β = 1"),
+    ("predict-mixture", (10, 252, 7), "these weights add up to 21"),
+    ("predict-mixture", (10, 13.04, 7), "that is β = 3"),
+    ("measure-saturation", lambda d, scale: saturation()(d, scale / math.sqrt(d)), "scaled twice"),
+    ("measure-saturation", uniform, "rand draws between 0 and 1"),
+    ("measure-saturation", saturation(lambda w: (w.amax(-1) > 0.9).float().mean()), "the share of decided queries"),
+    ("measure-saturation", saturation(torch.max), "the largest over all queries"),
+    ("measure-saturation", lambda d, scale: (draw_scores(d) * scale).amax(-1).median(), "scores are not yet weights"),
+    ("measure-saturation", saturation(lambda w: w[:20].amax(-1).median()), "what does one query do?"),
+    ("use-saturation", 64, "it is about 0.86"),
+    ("use-saturation", 16, "still far below 0.9"),
+    ("use-saturation", 256, "also at a smaller power of 2"),
+    ("use-saturation", 7, "not its exponent"),
+    ("use-saturation", 100, "print each median"),
+    ("use-saturation", (128, 7), "look at the starter's form"),
+    ("direction-only", (QUERY, 9 * QUERY, 1e-6 * KEYS), "make one query much longer"),
+    ("direction-only", (QUERY, 5 * QUERY, 3 * KEYS), "Make the other one much shorter"),
+    ("direction-only", (QUERY, 9 * QUERY, KEYS[1:].repeat(3, 1) * torch.tensor([[1.0], [2], [3]])), "differ at all?"),
+    ("direction-only", (QUERY, 9 * QUERY, KEYS[None]), "all of one width"),
+    ("direction-only", (QUERY, 9 * QUERY, KEYS.tolist(), 1), "look at the starter's form"),
+    ("direction-only", (QUERY, 1.5 * QUERY, 1e4 * KEYS), "Make the other one much shorter"),
+    ("direction-only", (torch.tensor([1e200, 0]), torch.tensor([0, 1e200]).double(), KEYS), "with infinite scores"),
+    ("direction-only", ([1e200, 0.0], [0.0, 1e200], KEYS), "multiply one query by a number"),
+    ("direction-only", (QUERY, 1j * QUERY, KEYS), "as tensors"),
+    ("predict-mixture", (14, 12, 7), "value of the best key alone"),
+    ("predict-mixture", (7, 12, 7), "the plain mean: it needs equal scores"),
+    ("predict-mixture", (35 / 3, 12, 7), "scores are not yet weights"),
+    ("predict-mixture", (70, 12, 7), "what must a query's weights add up to?"),
+    ("predict-mixture", (3, 12, 7), "which three powers of e"),
+    ("predict-mixture", (10, 14, 7), "only in the limit"),
+    ("predict-mixture", (10, 10, 7), "β multiplies the scores: what is"),
+    ("predict-mixture", (10, 20, 7), "not the output"),
+    ("predict-mixture", (10, 8.59, 7), "a larger β is harder, not softer"),
+    ("predict-mixture", (10, 1, 7), "multiply the scores by 2"),
+    ("predict-mixture", (10, 12, 0), "e⁰ is 1"),
+    ("predict-mixture", (10, 12, 14), "a larger β is harder"),
+    ("predict-mixture", (10, 12, 1), "what are the weights?"),
+    ("predict-mixture", (10, 12, math.nan), "what are the weights?"),
+    ("predict-mixture", 10, "look at the starter's form"),
+    ("predict-mixture", "ten", "look at the starter's form"),
+    ("predict-mixture", (10, 12, None), "look at the starter's form"),
+    ("measure-saturation", saturation(lambda w: w.amax(-1).mean()), "take the median"),
+    ("measure-saturation", saturation(rescale=lambda scale: 1), "the scale is not used"),
+    ("measure-saturation", saturation(rescale=lambda scale: 1 / scale), "you divide"),
+    ("measure-saturation", saturation(dim=0), "one query's weights add up to 1 over its keys"),
+    ("measure-saturation", saturation(lambda w: w.median()), "take each query's largest first"),
+    ("measure-saturation", saturation(lambda w: w.amin(-1).median() + 0.5), "what does one query do?"),
+    ("measure-saturation", lambda d, scale: math.nan, "what does one query do?"),
+    ("measure-saturation", saturation(rescale=lambda scale: 0.1), "what does one query do?"),
+    ("measure-saturation", lambda d, scale: saturation(rescale=lambda _: d**-0.5)(d, 1), "you always divide by √d"),
+    ("measure-saturation", lambda d, scale: torch.rand(3), "a tensor of one entry"),
+    ("measure-saturation", lambda d, scale: torch.rand(3, 2).median(dim=0), "a tensor of one entry"),
+    ("measure-saturation", 0.5, "pass the function itself"),
+    ("direction-only", (QUERY, -QUERY, KEYS), "the opposite direction is another one"),
+    ("direction-only", (QUERY, QUERY + 1, KEYS), "multiply one query by a number"),
+    ("direction-only", (1000 * QUERY, torch.tensor([1000.0, 1]), KEYS), "multiply one query by a number"),
+    ("direction-only", (QUERY, 9 * QUERY, torch.full((2, 2), 1e308, dtype=torch.float64)), "all keys are equal"),
+    ("predict-mixture", b"\x0a\x0c\x07", "look at the starter's form"),
+    ("direction-only", (QUERY, 9 * QUERY, KEYS[:1].expand(2, 2)), "all keys are equal"),
+    ("direction-only", (QUERY, QUERY, KEYS), "both queries are the same"),
+    ("direction-only", (QUERY, 0 * QUERY, KEYS), "the zero vector has none"),
+    ("direction-only", (QUERY, math.inf * QUERY, KEYS), "with infinite scores"),
+    ("direction-only", (QUERY, 9 * QUERY, KEYS[0]), "two queries and a few keys, all of one width"),
+    ("direction-only", (QUERY, 1.5 * QUERY, KEYS), "make one query much longer"),
+    ("direction-only", (QUERY, 9 * QUERY), "look at the starter's form"),
+    ("direction-only", "no", "look at the starter's form"),
+]

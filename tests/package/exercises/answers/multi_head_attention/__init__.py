@@ -1,0 +1,1 @@
+"""Right and wrong answers to the exercises of the chapter "Multi-head attention"."""

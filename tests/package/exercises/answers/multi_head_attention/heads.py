@@ -1,0 +1,236 @@
+"""Answers to the exercises on what several heads know together, and on what each of them looks at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import d2lmini as d2l
+
+
+def explained(A: Tensor, C: Tensor) -> Tensor:
+    """The covariance of the best read-outs."""
+    return C @ A.T @ torch.linalg.pinv(A @ C @ A.T) @ A @ C
+
+
+def measure(statistic: Callable[[Tensor, Tensor], Any] = lambda rest, C: rest.trace() / C.trace()) -> Any:
+    """The error of the best read-out, right unless told otherwise; `rest` is the covariance that is left."""
+    return lambda weights, C: float(statistic(C - explained(weights, C), C))
+
+
+def by_sampling(weights: Tensor, covariance: Tensor) -> float:
+    """Words with exactly this covariance, and a least-squares read-out."""
+    eigenvalues, vectors = torch.linalg.eigh(covariance.double())
+    values = (vectors * eigenvalues.clamp(min=0).sqrt()).T  # (cases, words)
+    mixtures = values @ weights.double().T
+    rest = values - mixtures @ torch.linalg.lstsq(mixtures, values, driver="gelsd").solution
+    return (rest.square().sum() / values.square().sum()).item()
+
+
+def by_numpy(weights: Tensor, covariance: Tensor) -> Any:
+    A, C = weights.numpy().astype(float), covariance.numpy().astype(float)
+    factors = np.linalg.lstsq(A @ C @ A.T, A @ C, rcond=None)[0]
+    return 1 - np.trace(C @ A.T @ factors) / np.trace(C)
+
+
+def word_by_word(weights: Tensor, C: Tensor) -> float:
+    inner = torch.linalg.pinv(weights @ C @ weights.T)
+    return sum(float(C[i, i] - C[i] @ weights.T @ inner @ weights @ C[i]) for i in range(len(C))) / float(C.trace())
+
+
+def by_projection(weights: Tensor, covariance: Tensor) -> float:
+    """The mixtures span a subspace; what is orthogonal to it is lost."""
+    eigenvalues, vectors = torch.linalg.eigh(covariance.double())
+    root = vectors * eigenvalues.clamp(min=0).sqrt()
+    U, S, _ = torch.linalg.svd(root.T @ weights.double().T, full_matrices=False)
+    basis = U[:, S > 1e-6]
+    return 1 - ((basis.T @ root.T).square().sum() / covariance.trace()).item()
+
+
+def by_inverse(weights: Tensor, C: Tensor) -> float:
+    return 1 - (C @ weights.T @ torch.linalg.inv(weights @ C @ weights.T) @ weights @ C).trace() / C.trace()
+
+
+def nan_for_equal_heads(weights: Tensor, C: Tensor) -> float:
+    equal = len(weights) == 2 and torch.equal(weights[0], weights[1])
+    return math.nan if equal else measure()(weights, C)
+
+
+def by_diagonal(A: Tensor, C: Tensor) -> Tensor:
+    return 1 - (C @ A.T / (A @ C @ A.T).diagonal() @ A @ C).trace() / C.trace()
+
+
+def projector(A: Tensor) -> Tensor:
+    return A.T @ torch.linalg.pinv(A @ A.T) @ A
+
+
+def per_head(
+    padding: Callable[[Tensor, int], Tensor | None] = lambda lens, n: torch.arange(n) >= lens[:, None],
+    *,
+    average: bool = False,
+) -> Callable[..., Tensor]:
+    """The weights of an nn.MultiheadAttention, right unless told otherwise."""
+
+    def weights(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+        mask = padding(valid_lens, X.shape[1])
+        return mha(X, X, X, key_padding_mask=mask, average_attn_weights=average)[1]
+
+    return weights
+
+
+def shown(lens: Tensor, n: int) -> Tensor:
+    return torch.arange(n) < lens[:, None]
+
+
+def by_hand(
+    mha: nn.MultiheadAttention,
+    X: Tensor,
+    valid_lens: Tensor,
+    *,
+    bias: bool = True,
+    h: int | None = None,
+    p: int | None = None,
+    n: int | None = None,
+    mask: Callable[[Tensor, Tensor], Tensor] = lambda s, may: s.masked_fill(~may[:, None, None], -math.inf),
+    after: Callable[[Tensor, Tensor], Tensor] = lambda w, may: w,
+) -> Tensor:
+    """From the matrix of the layer, with its bias."""
+    h = h or mha.num_heads
+    projected = X @ mha.in_proj_weight.T + (mha.in_proj_bias if bias else 0)
+    Q, K, _ = (part.unflatten(2, (h, -1)).transpose(1, 2) for part in projected.chunk(3, 2))
+    may = shown(valid_lens, n or X.shape[1])
+    return after(mask(Q @ K.mT / math.sqrt(p or Q.shape[3]), may).softmax(-1), may)
+
+
+def by_attn_mask(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    allowed = d2l.valid_lens_mask(valid_lens, X.shape[1]).expand(-1, X.shape[1], -1)
+    mask = d2l.to_mha_mask(allowed, mha.num_heads)
+    return mha(X, X, X, attn_mask=mask, average_attn_weights=False)[1]
+
+
+def by_float_mask(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Any:
+    mask = torch.zeros(X.shape[:2]).masked_fill(~shown(valid_lens, X.shape[1]), -math.inf)
+    return mha(X, X, X, key_padding_mask=mask, average_attn_weights=False)[1].numpy()
+
+
+def example_by_example(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    maps = torch.zeros(len(X), mha.num_heads, X.shape[1], X.shape[1])
+    for e, length in enumerate(valid_lens.tolist()):
+        own = X[e : e + 1]
+        maps[e, :, :, :length] = mha(own, own[:, :length], own[:, :length], average_attn_weights=False)[1][0]
+    return maps
+
+
+def masked_afterwards(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    return per_head(lambda lens, n: None)(mha, X, valid_lens) * shown(valid_lens, X.shape[1])[:, None, None]
+
+
+def penalised(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    return by_hand(mha, X, valid_lens, mask=lambda s, may: s - 1000 * ~may[:, None, None])
+
+
+def causal(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    mask = torch.ones(X.shape[1], X.shape[1]).bool().triu(1)
+    padding = ~shown(valid_lens, X.shape[1])
+    return mha(X, X, X, key_padding_mask=padding, attn_mask=mask, average_attn_weights=False)[1]
+
+
+RIGHT: dict[str, list[Any]] = {
+    "measure-heads": [
+        measure(),
+        by_numpy,
+        by_sampling,
+        word_by_word,
+        by_projection,
+        lambda *a: torch.tensor(measure()(*a)),
+        lambda A, C: measure()(A.double(), C.double()),
+        lambda A, C: 1 - (torch.linalg.pinv(A @ C @ A.T) @ A @ C @ C @ A.T).trace() / C.trace(),
+        lambda A, C: measure()(A / A.sum(1, keepdim=True), C).__abs__(),
+    ],
+    "use-heads": [(2 / 3, 1 / 3, 0, 1 / 3), [0.667, 0.333, 0.0, 0.333], torch.tensor([2 / 3, 1 / 3, 1e-9, 1 / 3])],
+    "weights-per-head": [
+        per_head(),
+        by_hand,
+        by_attn_mask,
+        by_float_mask,
+        example_by_example,
+        lambda mha, X, lens: per_head()(mha, X, lens).detach().clone(),
+    ],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("measure-heads", measure(lambda rest, C: rest.trace()), "Divide by the sum"),
+    ("measure-heads", measure(lambda rest, C: rest.trace() / len(C)), "mean squared error"),
+    ("measure-heads", measure(lambda rest, C: (rest.trace() / C.trace()).sqrt()), "you took a root"),
+    ("measure-heads", measure(lambda rest, C: 1 - rest.trace() / C.trace()), "what is left?"),
+    ("measure-heads", measure(lambda rest, C: rest[0, 0] / C[0, 0]), "the first word alone"),
+    ("measure-heads", measure(lambda rest, C: (rest.diagonal() / C.diagonal()).mean()), "no mean of ratios"),
+    ("measure-heads", measure(lambda rest, C: rest.sum() / C.sum()), "do not cancel"),
+    ("measure-heads", lambda A, C: measure()(A.mean(0, keepdim=True), C), "do not average the heads"),
+    ("measure-heads", lambda A, C: measure()(A, C * torch.eye(len(C))), "where is the rest of the covariance?"),
+    ("measure-heads", lambda A, C: 1 - projector(A).trace() / len(C), "where is the covariance?"),
+    ("measure-heads", lambda A, C: 1 - (projector(A) @ C).trace() / C.trace(), "on both sides"),
+    ("measure-heads", by_diagonal, "the mixtures of two heads are related, too"),
+    ("measure-heads", lambda A, C: measure()(A, C) / len(A), "divide by the number of heads?"),
+    ("measure-heads", lambda A, C: 1 - len(A) / len(C), "where is the covariance?"),
+    ("measure-heads", nan_for_equal_heads, "Does your way?"),
+    ("measure-heads", by_inverse, "Does your way?"),
+    ("measure-heads", lambda A, C: measure()(A.T if len(A) == len(C) else A, C), "Does your way?"),
+    ("measure-heads", lambda A, C: measure()(A[:1], C), "E[v u]"),
+    ("measure-heads", lambda A, C: 1 - torch.linalg.eigvalsh(C)[-len(A) :].sum() / C.trace(), "E[v u]"),
+    ("measure-heads", lambda A, C: 0.777, "E[v u]"),
+    ("measure-heads", lambda A, C: A, "a tensor of one entry"),
+    ("use-heads", (0.5, 1 / 3, 0, 1 / 3), "Here there are three"),
+    ("use-heads", (1 / 3, 2 / 3, 1, 1 / 3), "that is what is explained"),
+    ("use-heads", (0, 1 / 3, 0, 1 / 3), "can three be read from it?"),
+    ("use-heads", (0.7, 1 / 3, 0, 1 / 3), "choose any weights"),
+    ("use-heads", (2 / 3, 2 / 3, 0, 1 / 3), "are the two heads the same?"),
+    ("use-heads", (2 / 3, 0, 0, 1 / 3), "can three be read from them?"),
+    ("use-heads", (2 / 3, 0.5, 0, 1 / 3), "not half of what is left"),
+    ("use-heads", (2 / 3, 0.4, 0, 1 / 3), "no multiples of each other"),
+    ("use-heads", (2 / 3, 1 / 3, 1, 1 / 3), "that is what is explained"),
+    ("use-heads", (2 / 3, 1 / 3, 1 / 3, 1 / 3), "a mixture of the others?"),
+    ("use-heads", (2 / 3, 1 / 3, 2 / 3, 1 / 3), "are your three heads the same?"),
+    ("use-heads", (2 / 3, 1 / 3, 0.1, 1 / 3), "solved for the words"),
+    ("use-heads", (2 / 3, 1 / 3, 0, 0.5), "looks at a single word"),
+    ("use-heads", (2 / 3, 1 / 3, 0, 0.389), "a head on two of the words"),
+    ("use-heads", (2 / 3, 1 / 3, 0, 2 / 3), "without the correlation"),
+    ("use-heads", (2 / 3, 1 / 3, 0, 0), "try equal weights"),
+    ("use-heads", (2 / 3, 1 / 3, 0, 0.833), "the wrong signs"),
+    ("use-heads", (2 / 3, 1 / 3, 0, 0.35), "something in common"),
+    ("use-heads", (2 / 3, 1 / 3, 0), "look at the starter's form"),
+    ("weights-per-head", per_head(average=True), "look for average_attn_weights"),
+    ("weights-per-head", lambda mha, X, lens: torch.zeros(2, 4, 4), "a mean over the heads is no head"),
+    ("weights-per-head", per_head(shown), "True means ignore"),
+    ("weights-per-head", per_head(lambda lens, n: None), "the padding has weight"),
+    ("weights-per-head", per_head(lambda lens, n: torch.arange(n) > lens[:, None]), "one key too many"),
+    ("weights-per-head", masked_afterwards, "before the softmax"),
+    ("weights-per-head", lambda mha, X, lens: mha(X, X, X), "take its second part"),
+    ("weights-per-head", lambda *a: F.normalize(masked_afterwards(*a), p=1, dim=-1), "what is left for the others"),
+    ("weights-per-head", penalised, "what is left for the others"),
+    (
+        "weights-per-head",
+        lambda mha, X, lens: by_hand(mha, X, lens, mask=lambda s, may: s.masked_fill(~may[:, None, None], -1e4)),
+        "what is left for the others",
+    ),
+    ("weights-per-head", lambda *a: by_hand(*a, bias=False), "what they should be"),
+    ("weights-per-head", lambda *a: by_hand(*a, h=3), "shape of each step"),
+    ("weights-per-head", lambda *a: by_hand(*a, p=2), "what they should be"),
+    ("weights-per-head", lambda *a: by_hand(*a, p=a[1].shape[2]), "what they should be"),
+    (
+        "weights-per-head",
+        lambda *a: by_hand(*a, after=lambda w, may: w * may[:, None, :, None]),
+        "padded queries ask as well",
+    ),
+    ("weights-per-head", lambda mha, X, lens: per_head()(mha, X, lens[:1].expand(len(X))), "a length of its own"),
+    ("weights-per-head", causal, "that is causal"),
+    ("weights-per-head", lambda *a: per_head()(*a)[0], "shape of each step"),
+    ("weights-per-head", lambda *a: per_head()(*a) + 1, "what they should be"),
+    ("weights-per-head", lambda *a: per_head()(*a).mT, "what they should be"),
+]

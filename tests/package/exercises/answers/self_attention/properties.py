@@ -1,0 +1,137 @@
+"""Answers to the exercises on what self-attention keeps, and what a stack of it loses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def error(
+    difference: Callable[..., Tensor] = lambda f, X, order: f(X[:, order]) - f(X)[:, order],
+    statistic: Callable[[Tensor], Tensor] = lambda difference: difference.abs().max(),
+) -> Callable[..., float]:
+    return lambda f, X, order: statistic(difference(f, X, order)).item()
+
+
+def inverse(order: list[int]) -> list[int]:
+    return [order.index(i) for i in range(len(order))]
+
+
+def stack(
+    spread: Callable[[Tensor], Tensor] = lambda X: (X.amax(0) - X.amin(0)).max(),
+    *,
+    scale: float | None = None,
+    dim: int = 1,
+    residual: bool = False,
+    frozen: bool = False,
+    more: int = 0,
+    in_place: bool = False,
+) -> Callable[[Tensor, int], float]:
+    """The measurement of the stack, right unless told otherwise."""
+
+    def measure(X: Tensor, num_layers: int) -> float:
+        first, original = X, X
+        for _ in range(num_layers + more):
+            source = first if frozen else X
+            new = F.softmax(source @ source.T / (scale or math.sqrt(X.shape[1])), dim) @ X
+            X = X + new if residual else new
+        if in_place and num_layers:
+            original.copy_(X)
+        return spread(X).item()
+
+    return measure
+
+
+RIGHT: dict[str, list[Any]] = {
+    "measure-equivariance": [
+        error(),
+        lambda f, X, order: (f(X[:, order]) - f(X)[:, order]).abs().max(),
+        error(lambda f, X, order: f(X[:, order])[:, inverse(order)] - f(X)),
+        lambda f, X, order: max((a - b).abs().max() for a, b in zip(f(X[:, order]), f(X)[:, order], strict=True)),
+        lambda f, X, order: torch.dist(f(X[:, order]), f(X)[:, order], p=math.inf),
+        lambda f, X, order: (f(X[:, order]) - f(X).numpy()[:, order]).abs().amax((0, 1)).max(),
+    ],
+    "use-equivariance": [(24, 1, 4), torch.tensor([24, 1, 4]), [24.0, 1.0, 4.0]],
+    "stacked-self-attention": [
+        stack(),
+        lambda X, num_layers: torch.tensor(stack()(X.double(), num_layers)),
+        stack(lambda X: (X[:, None] - X).max()),
+        lambda X, num_layers: stack()(X, num_layers - 1 + 1),
+    ],
+    "use-stack": [(4, 8.9374), (4, 8.94), torch.tensor([4, 8.937])],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("measure-equivariance", lambda f, X, order: error()(f, X, inverse(order)), "with the inverse of this order"),
+    (
+        "measure-equivariance",
+        error(lambda f, X, order: f(X[:, order]).abs() - f(X)[:, order].abs()),
+        "the absolute value of the difference",
+    ),
+    ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "of all examples, tokens and features"),
+    ("measure-equivariance", error(statistic=lambda D: D.square().max()), "for a tiny X"),
+    ("use-equivariance", (23, 1, 4), "changes nothing counts as well"),
+    ("use-equivariance", (1, 1, 1), "Without them no order matters"),
+    ("use-equivariance", (256, 1, 4), "no permutations?"),
+    ("use-equivariance", (12, 1, 4), "itertools.permutations"),
+    ("use-equivariance", (24, 0, 4), "one order changes nothing at all"),
+    ("use-equivariance", (24, 24, 4), "does the mask arrive?"),
+    ("use-equivariance", (24, 2, 4), "almost kept"),
+    ("use-equivariance", (24, 1, 1), "set padding_mode"),
+    ("use-equivariance", (24, 1, 8), "mirror images do not count"),
+    ("use-equivariance", (24, 1, 3), "changes nothing counts as well"),
+    ("use-equivariance", (24, 1, 24), "see its neighbours?"),
+    ("use-equivariance", (24, 1, 2), "circular"),
+    ("use-stack", (3, 8.94), "a sixth of the range is left"),
+    ("use-stack", (5, 8.94), "not 0.01"),
+    ("use-stack", (8, 8.94), "earlier than that"),
+    ("use-stack", (100, 8.94), "divide each by the first"),
+    ("use-stack", (4, 9), "before the first layer"),
+    ("use-stack", (4, 0), "tokens of the old length"),
+    ("use-stack", (4, 5.7458), "twice as long"),
+    ("use-stack", (4, 0.993), "the range itself"),
+    ("use-stack", (4, 8.7), "range_after(3 * X, 10)"),
+    ("use-stack", 4, "look at the starter's form"),
+    ("measure-equivariance", error(lambda f, X, order: f(X[:, order])), "for a tiny X"),
+    ("stacked-self-attention", lambda X, num_layers: stack()(X, min(num_layers, 2)), "one layer too few"),
+    ("measure-equivariance", error(lambda f, X, order: f(X)[:, order] - f(X[:, order]), torch.max), "absolute values"),
+    ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "of all examples, tokens and features"),
+    ("measure-equivariance", error(lambda f, X, order: f(X[:, order]) - f(X)), "shuffle the output as well"),
+    ("measure-equivariance", error(statistic=lambda D: D.max()), "take absolute values"),
+    ("measure-equivariance", error(statistic=lambda D: D.abs().mean()), "not the mean"),
+    ("measure-equivariance", error(statistic=lambda D: D.abs().sum()), "not a sum"),
+    ("measure-equivariance", error(statistic=lambda D: D.norm()), "not the norm"),
+    ("measure-equivariance", error(statistic=lambda D: D[0].abs().max()), "of all examples, tokens and features"),
+    ("measure-equivariance", lambda f, X, order: error()(f, X, [1, 2, 3, 0]), "for a tiny X"),
+    ("measure-equivariance", lambda f, X, order: error()(f, X, order) + X.zero_().sum().item(), "makes a new tensor"),
+    ("measure-equivariance", lambda f, X, order: math.nan, "for a tiny X and print both"),
+    ("measure-equivariance", lambda f, X, order: X, "a tensor of one entry"),
+    (
+        "measure-equivariance",
+        error(lambda f, X, order: f(X[:, order]) - f(X)[:, inverse(order)]),
+        "not with its inverse",
+    ),
+    ("stacked-self-attention", stack(lambda X: (X.amax(1) - X.amin(1)).max()), "not over the features of one token"),
+    ("stacked-self-attention", stack(lambda X: X.max() - X.min()), "take each feature alone"),
+    ("stacked-self-attention", stack(lambda X: (X.amax(0) - X.amin(0)).mean()), "not their mean"),
+    ("stacked-self-attention", stack(lambda X: X.std(0).max()), "not the standard deviation"),
+    ("stacked-self-attention", stack(frozen=True), "new weights from its own input"),
+    ("stacked-self-attention", stack(scale=1.0), "not scaled"),
+    ("stacked-self-attention", stack(dim=0), "along which dimension"),
+    ("stacked-self-attention", stack(residual=True), "nothing is added to it"),
+    ("stacked-self-attention", stack(more=1), "one layer too many"),
+    ("stacked-self-attention", stack(lambda X: (X[0] - X[-1]).abs().max()), "print X after each layer"),
+    ("stacked-self-attention", stack(more=-1), "one layer too few"),
+    ("stacked-self-attention", stack(scale=2.0), "not the number of tokens"),
+    ("stacked-self-attention", stack(in_place=True), "make a new tensor in each layer"),
+    ("stacked-self-attention", lambda X, num_layers: X, "a tensor of one entry"),
+    *[
+        ("stacked-self-attention", stack(lambda X, i=i: X[:, i].max() - X[:, i].min()), "print X after each layer")
+        for i in range(5)
+    ],
+]
