@@ -26,7 +26,7 @@ _PROJECTIONS = {
 }
 
 
-def _list_mixings(h: int) -> dict[str, tuple[float, ...]]:
+def _list_mixings(n: int, m: int, h: int) -> dict[str, tuple[float, ...]]:
     """What is wrong if scores and mixture together cost so many times n m d, with h heads; right is 4."""
     return {
         "scores and mixture are half of what they should be: is one of them missing, or the unit 2?": (2,),
@@ -37,12 +37,17 @@ def _list_mixings(h: int) -> dict[str, tuple[float, ...]]:
         "that is a single head: there are num_heads of them": (4 / h, 3 / h, 2 / h, 1 / h),
         "one of scores and mixture counts a single head": (2 + 2 / h, 2 + 1 / h, 1 + 2 / h, 1 + 1 / h),
         "where are the scores, and where is the mixture?": (0,),
+        "each of n queries meets each of m keys: how many scores are these?": (4 * m / n, 4 * n / m),
+        "n queries meet m keys, and so do the weights: one of scores and mixture is of another size": (
+            2 + 2 * m / n,
+            2 + 2 * n / m,
+        ),
     }
 
 
 def _list_wrong_counts(n: int, m: int, d: int, h: int) -> dict[str, tuple[float, ...]]:
     by_hint: dict[str, tuple[float, ...]] = {}
-    for hint, mixings in {"": (4,), **_list_mixings(h)}.items():
+    for hint, mixings in {"": (4,), **_list_mixings(n, m, h)}.items():
         for other, (queries, keys) in {"": (2, 2), **_PROJECTIONS}.items():
             projections = 2 * d * d * (queries * n + keys * m)
             clue = f"{other} (this is not the only fault)" if hint and other else hint or other
@@ -56,17 +61,17 @@ def _list_wrong_counts(n: int, m: int, d: int, h: int) -> dict[str, tuple[float,
 def check_debug_counter(count: Any) -> str:
     """`count(n, m, d, num_heads)`: FLOPs of multi-head attention of n queries to m keys."""
     expect_function(count)
-    mistakes = _list_wrong_counts(4, 7, 15, 5)  # no two give the same number there
-    for n, m, d, h in ((4, 7, 15, 5), (9, 4, 8, 1), (5, 10, 12, 6)):
+    mistakes = _list_wrong_counts(5, 11, 14, 7)  # no two give the same number there
+    for n, m, d, h in ((5, 11, 14, 7), (9, 4, 8, 1), (6, 10, 12, 4)):
         expect_measured(
             count(n, m, d, h),
             4 * (n + m) * d * d + 4 * n * m * d,
             claim="it counts four projections, the scores and the mixture",
             given=f"n = {n}, m = {m}, d = {d}, num_heads = {h}",
             hint="count the parts one by one: what is the product of an a×b and a b×c matrix?",
-            mistakes=mistakes if n == 4 else {},
+            mistakes=mistakes if d == 14 else {},
         )
-    return "right for five heads, one head and six heads, with more keys than queries and with fewer"
+    return "right for seven heads, one head and four, with more keys than queries and with fewer"
 
 
 @checker("measure-additive")

@@ -87,7 +87,7 @@ def check_odd_width(rows: Any) -> str:
             raise WrongAnswer(claim, hint, given=given, got=f"{type(error).__name__}") from error
         hint = "row 0 is 0, 1, 0, 1, ...: is yours? Then look at row 1, one pair of columns after the other"
         if start > 1000:
-            hint = "so far from the beginning the angles need double precision"
+            hint = "so far from the beginning the angles need double precision, and a table of fixed length has ended"
         elif d % 2:
             hint = "for an even d it is right: what changes if the last sine has no cosine?"
         elif start:

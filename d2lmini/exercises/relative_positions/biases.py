@@ -144,7 +144,7 @@ def _count_keys(slope: float, share: float, *, sign: int = -1) -> int:
 def check_measure_window(window: Any) -> str:
     """`window(slope, share)`: how many of the nearest keys hold that share of the weight."""
     expect_function(window)
-    for slope, share in ((1 / 16, 0.6), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)):
+    for slope, share in ((1 / 16, 0.7), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)):
         exact = math.log(1 - share) / -slope
         expected = _count_keys(slope, share)
         falls = math.log(share) / -slope
@@ -156,6 +156,7 @@ def check_measure_window(window: Any) -> str:
             "return a whole number of keys": exact,
             "the softmax takes powers of e, not of 2": math.ceil(exact / math.log(2)),
             "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?": 1,
+            "does the slope come in twice? At each place the score falls by it once": math.ceil(exact / 2),
             "these keys hold the rest: where is the share?": math.ceil(falls),
             "there a single key falls to that share of the nearest one's weight: add them up": math.floor(falls),
             "the nearest key has the largest weight: which sign has the penalty?": _count_keys(slope, share, sign=1),

@@ -37,7 +37,7 @@ _KEYS: dict[str, Callable[[int], Tensor]] = {
 }
 _EXPONENTS: dict[str, Callable[[int], Tensor]] = {
     "": lambda p: torch.arange(0, p, 2, dtype=torch.float64) / p,
-    "what is the exponent of the second pair? 2j/p, with 2j = 2": lambda p: torch.arange(p // 2) / p,
+    "what is the frequency of the second pair? 10000^(-2j/p), with 2j = 2": lambda p: torch.arange(p // 2) / p,
     "the largest exponent is (p - 2)/p, not 1": lambda p: torch.linspace(0, 1, p // 2),
     "the exponent is 2j/p: with p itself, not with p = 4": lambda p: torch.arange(p // 2) / 2,
     "the largest exponent is (p - 2)/p, not 1/2": lambda p: torch.linspace(0, 0.5, p // 2),

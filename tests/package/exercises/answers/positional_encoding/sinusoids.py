@@ -208,6 +208,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d).flip(0), "row 0 is 0, 1, 0, 1"),
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d) * (1 - d % 2), "has no cosine?"),
     ("odd-width", lambda start, num_steps, d: torch.cat([rows()(start, num_steps, d - 1)] * 2, 1), "shape of each"),
+    ("odd-width", lambda start, num_steps, d: rows()(start % 1000, num_steps, d), "a table of fixed length has ended"),
     ("step-matrix", pairs, "in which column does it stand here?"),
     ("step-matrix", lambda delta, d: pairs(-delta, d), "in which column does it stand here?"),
     ("step-matrix", lambda delta, d: pairs(delta, d).T, "in which column does it stand here?"),

@@ -135,6 +135,17 @@ def the_winner(P: Tensor) -> int | None:
     return k and k + 1 + int((P[k + 1 :] @ P[0]).argmax())
 
 
+def with_absolute_products(P: Tensor) -> int | None:
+    products = (P @ P[0]).abs().tolist()
+    return next((k for k in range(1, len(products)) if max(products[k:]) > products[k]), None)
+
+
+def by_lengths(P: Tensor) -> int | None:
+    """Compares distances of vectors, not products."""
+    near = (P - P[0]).norm(dim=1).neg().tolist()
+    return next((k for k in range(1, len(near)) if max(near[k:]) > near[k]), None)
+
+
 RIGHT: dict[str, list[Any]] = {
     "debug-decoding": [decode(), keys_from_the_whole, all_at_once, example_by_example, filled_in],
     "measure-trust": [beaten(), by_a_running_maximum, by_a_table, lambda P: beaten()(P / P[0].norm())],
@@ -181,6 +192,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-trust", lambda P: beaten()(P) or next(iter(())), "return None"),
     ("measure-trust", lambda P: beaten()(F.normalize(P)), "with the lengths of the rows"),
     ("measure-trust", lambda P: beaten()(torch.cat([P[0].abs()[None], P])[1:].abs()), "print the products"),
+    ("measure-trust", with_absolute_products, "with their signs"),
+    ("measure-trust", by_lengths, "print the products"),
     ("measure-trust", beaten(step=2), "print the products"),
     ("measure-trust", lambda P: beaten()(P @ P.T), "print the products"),
     ("measure-trust", the_winner, "print the products"),

@@ -167,6 +167,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-window", keys_needed(base=2), "not of 2"),
     ("measure-window", keys_needed(rest=True), "where is the share?"),
     ("measure-window", keys_needed(rounding=float), "a whole number"),
+    ("measure-window", lambda slope, share: keys_needed()(2 * slope, share), "does the slope come in twice?"),
     ("measure-window", until_a_key_falls, "add them up"),
     ("measure-window", not_normalised, "do the weights sum to 1"),
     ("measure-window", steep_upwards, "which sign has the penalty?"),

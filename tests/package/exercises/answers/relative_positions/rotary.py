@@ -42,7 +42,7 @@ def rotary(
 FAULTS = {
     "queries": "the queries are the last tokens",
     "keys": "what is left of i and j",
-    "slow": "what is the exponent of the second pair?",
+    "slow": "what is the frequency of the second pair?",
     "values": "A value does not stand anywhere",
 }
 
