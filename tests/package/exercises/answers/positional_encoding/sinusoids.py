@@ -214,7 +214,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("step-matrix", lambda delta, d: pairs(delta, d).T, "in which column does it stand here?"),
     ("step-matrix", lambda delta, d: pairs(delta, d) @ split(d), "in which rows and columns of M"),
     ("step-matrix", lambda delta, d: split(d).T @ pairs(delta, d) @ split(d), "in which rows and columns of M"),
-    ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
     ("step-matrix", matrix(both=True), "one minus"),
     ("step-matrix", matrix(exponent=0.5), "2j in its exponent"),
     ("step-matrix", matrix(factor=math.pi / 180), "angles are in radians"),
@@ -233,4 +232,5 @@ WRONG: list[tuple[str, Any, str]] = [
     ("step-matrix", fit(100), "is it a fit?"),
     ("step-matrix", fit(100, inverse=True), "is it a fit?"),
     ("step-matrix", fit(1000), "is it a fit?"),
+    ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
 ]
