@@ -7,86 +7,161 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from d2lmini.exercises.convert import get_rounding
 from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_unchanged, name_shape
+from d2lmini.exercises.inputs import draw_inputs
+
+_SHARE = 4  # a table may be so many times larger
 
 
 @checker("learnable-positions")
 def check_learnable_positions(answer: Any) -> str:
-    """`answer(num_hiddens, max_len)`: a module with `forward(X, offset=0)` that adds learned positions."""
+    """`answer(num_hiddens, max_len)`: a module with `forward(X, offset=0)` that adds positions, from few parameters."""
     if isinstance(answer, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses")
     expect_function(answer)
-    layer, X = answer(6, 10), torch.randn(2, 4, 6)
-    if not isinstance(layer, nn.Module):
-        raise WrongAnswer("the answer is a class made from nn.Module", "class LearnedPositions(nn.Module): ...")
-    layer.eval()  # without dropout
-    with torch.no_grad():
-        for parameter in layer.parameters():  # vectors that are 0 at first are allowed
-            parameter.add_(0.1 * torch.randn(parameter.shape))
-    before, first = X.clone(), layer(X)
-    if not isinstance(first, Tensor) or first.shape != X.shape:
-        hint = "return X plus the encodings, for all sequences of the batch"
-        raise WrongAnswer("forward returns (b, n, d)", hint, expected=name_shape(X), got=name_shape(first))
-    expect_unchanged("X", X, before, "X += ... changes the caller's tensor")
-    _expect_trainable(layer, first)
-    with torch.no_grad():
-        _expect_added(layer, X)
-        _expect_offset(layer, X)
-    return "trained by gradients, added by position, with an offset, and nothing beyond max_len"
+    for num_hiddens, max_len in ((6, 100), (8, 150)):
+        layer = answer(num_hiddens, max_len)
+        if not isinstance(layer, nn.Module):
+            raise WrongAnswer("the answer is a class made from nn.Module", "class LearnedPositions(nn.Module): ...")
+        (X,), given = draw_inputs(5, X=(3, 12, num_hiddens))
+        given = f"{given}; num_hiddens, max_len = {num_hiddens}, {max_len}"
+        layer.eval()  # without dropout
+        first = layer(before := X.clone())  # lazy layers have numbers now
+        if not isinstance(first, Tensor) or first.shape != X.shape or first.is_complex():
+            hint = "return X plus the encodings, for all sequences of the batch"
+            raise WrongAnswer("forward returns (b, n, d)", hint, expected=name_shape(X), got=name_shape(first))
+        expect_unchanged("X", before, X, "X += ... changes the caller's tensor")
+        trained = _read_parameters(layer, num_hiddens, max_len)
+        with torch.no_grad():
+            _expect_added(layer, X, given)
+            _expect_end(layer, num_hiddens, max_len, [(max_len, 0)])
+        _expect_gradients(layer, X, trained)
+        _expect_learned(layer, trained, num_hiddens, max_len)
+        with torch.no_grad():
+            _expect_offset(layer, X, max_len)
+            ends = [(1, max_len - 1), (max_len + 1, 0), (4, max_len - 3), (1, max_len)]
+            _expect_end(layer, num_hiddens, max_len, ends)
+    return "few parameters, each position learned and added at its place, with an offset, and nothing beyond max_len"
 
 
-def _expect_trainable(layer: nn.Module, output: Tensor) -> None:
-    parameters = [parameter for parameter in layer.parameters() if parameter.requires_grad]
-    if not parameters:
+def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> list[Tensor]:
+    """The parameters that are trained, moved a little: they may begin at 0."""
+    trained: list[Tensor] = [parameter for parameter in layer.parameters() if parameter.requires_grad]
+    if not trained:
         hint = "the optimiser asks for layer.parameters(): a plain tensor is not among them, an nn.Parameter is"
         raise WrongAnswer("it has parameters", hint)
+    count, most = sum(parameter.numel() for parameter in trained), num_hiddens * max_len // _SHARE
+    if count > most:
+        hint = "positions have to share numbers: two small tables (for what?), or a function of i with a few parameters"
+        given = f"num_hiddens = {num_hiddens}, max_len = {max_len}"
+        expected = f"{most} trained numbers at most"
+        raise WrongAnswer("it has few parameters", hint, given=given, expected=expected, got=f"{count}")
+    with torch.no_grad():
+        for parameter in trained:
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return trained
+
+
+def _expect_gradients(layer: nn.Module, X: Tensor, trained: list[Tensor]) -> None:
+    """Compare the gradient of each parameter with what moving the parameter does to the output."""
+    output = layer(X)
+    weights = torch.randn(output.shape, dtype=torch.float64)
+    gradients: list[Tensor | None] = [None] * len(trained)
     if output.requires_grad:
-        weights = torch.randn(output.shape)
-        gradients = torch.autograd.grad((output * weights).sum(), parameters, allow_unused=True, retain_graph=True)
-    if not output.requires_grad or not any(grad is not None and grad.any() for grad in gradients):
-        hint = "something cuts the gradient: detach, .data, no_grad, or a tensor made anew from numbers"
-        raise WrongAnswer("the output has a gradient with respect to the parameters", hint)
-    between = ((output - output.mean(dim=1, keepdim=True)) * weights).sum()
-    gradients = torch.autograd.grad(between, parameters, allow_unused=True)
-    if not any(grad is not None and grad.abs().max() > 1e-5 for grad in gradients):
-        hint = "the parameters add the same to every position: what differs between positions must be learned"
-        raise WrongAnswer("what differs between positions is learned", hint)
+        total = (output.double() * weights).sum()
+        gradients = list(torch.autograd.grad(total, trained, allow_unused=True))
+    rounding = get_rounding(output)
+    step = rounding ** (1 / 3)  # neither so small that it is lost in rounding, nor so large that it curves
+    noise = 0.1 + 2 * rounding * output.numel() ** 0.5 / step
+    moves = False
+    for parameter, gradient in zip(trained, gradients, strict=True):
+        direction = torch.randn_like(parameter)
+        with torch.no_grad():
+            ends = []
+            for sign in (1, -1):
+                parameter.add_(sign * step * direction)
+                ends.append((layer(X).double() * weights).sum().item())
+                parameter.add_(-sign * step * direction)
+        change = (ends[0] - ends[1]) / (2 * step)
+        told = 0.0 if gradient is None else (gradient * direction).sum().item()
+        if abs(change - told) > 0.05 * (abs(change) + abs(told)) + noise:
+            hint = "something cuts or changes the gradient: detach, .data, no_grad, or a tensor made anew from numbers"
+            given = f"a parameter of shape {tuple(parameter.shape)}"
+            raise WrongAnswer("gradients tell what moving a parameter does", hint, given=given)
+        moves |= gradient is not None and bool(gradient.abs().max() > 1e-5)
+    if not moves:
+        raise WrongAnswer("the output depends on the parameters", "are the parameters used in forward at all?")
 
 
-def _expect_added(layer: nn.Module, X: Tensor) -> None:
-    added = layer(X) - X
-    if not torch.allclose(layer(X) - X, added, atol=1e-5):
-        raise WrongAnswer("two calls give the same", "what is made in forward is new in each call: make it in __init__")
-    other = torch.randn_like(X)
-    if not torch.allclose(layer(other) - other, added, atol=1e-5):
-        raise WrongAnswer("what is added does not depend on the tokens", "is it added to X, or does it multiply X?")
-    if not torch.allclose(added[0], added[1], atol=1e-5):
+def _expect_learned(layer: nn.Module, trained: list[Tensor], num_hiddens: int, max_len: int) -> None:
+    """What differs between two positions must depend on a parameter."""
+    rows = layer(torch.zeros(1, max_len, num_hiddens))[0]
+    weights = torch.randn(num_hiddens).to(rows.dtype)
+    for i in range(max_len - 1):
+        step = ((rows[i + 1] - rows[i]) * weights).sum()
+        gradients = torch.autograd.grad(step, trained, allow_unused=True, retain_graph=True)
+        if not any(gradient is not None and gradient.abs().max() > 1e-6 for gradient in gradients):
+            hint = "the parameters add the same to these two: what differs between positions must be learned"
+            raise WrongAnswer("what differs between positions is learned", hint, given=f"positions {i} and {i + 1}")
+
+
+def _differ(a: Tensor, b: Tensor) -> bool:
+    tolerance = max(1e-5, get_rounding(a), get_rounding(b))
+    return not torch.allclose(a.double(), b.double(), atol=4 * tolerance, rtol=tolerance)
+
+
+def _expect_added(layer: nn.Module, X: Tensor, given: str) -> None:
+    output = layer(X)
+    if _differ(layer(X), output):
+        hint = "what is made in forward is new in each call: make it in __init__"
+        raise WrongAnswer("two calls give the same", hint, given=given)
+    rows = layer(torch.zeros_like(X))
+    if _differ(output, X + rows):
+        hint = "is it added to X, or does it multiply X? And is it added to every token of every sequence?"
+        raise WrongAnswer("what is added does not depend on the tokens", hint, given=given)
+    if _differ(rows, rows[:1].expand_as(rows)):
         hint = "position 0 is position 0 in each sequence: does a dimension of your table stand for the batch?"
-        raise WrongAnswer("all sequences of a batch get the same encodings", hint)
-    if torch.cdist(added[0], added[0]).fill_diagonal_(1.0).min() < 1e-4:
-        raise WrongAnswer("different positions get different vectors", "one vector for each position, not one for all")
+        raise WrongAnswer("all sequences of a batch get the same encodings", hint, given=given)
 
 
-def _expect_offset(layer: nn.Module, X: Tensor) -> None:
-    shifted = layer(X[:, 1:], offset=1)
-    if not torch.allclose(shifted, layer(X)[:, 1:], atol=1e-5):
-        unmoved = torch.allclose(shifted, layer(X[:, 1:]), atol=1e-5)
-        hint = (
-            "the first token of X stands at position offset. Does position 1 get the same vector in a shorter sequence?"
-        )
-        raise WrongAnswer("token i stands at offset + i", "offset is not used" if unmoved else hint, given="offset = 1")
-    full = torch.zeros(1, 10, 6)
-    if not torch.allclose(layer(full)[:, 6:], layer(full[:, 6:], offset=6), atol=1e-5):
-        raise WrongAnswer("token i stands at offset + i", "look at the last positions", given="offset = 6")
-    for length, offset in ((11, 0), (4, 7), (1, 10)):
-        given = f"max_len = 10, a sequence of length {length}, offset = {offset}"
+def _expect_offset(layer: nn.Module, X: Tensor, max_len: int) -> None:
+    claim = "token i stands at offset + i"
+    rows = layer(torch.zeros(1, max_len, X.shape[2]))
+    if _differ(layer(X), X + rows[:, : X.shape[1]]):
+        hint = "does position 1 get the same vector in a shorter sequence?"
+        raise WrongAnswer(claim, hint, given=f"sequences of {X.shape[1]} and of {max_len} tokens")
+    for offset in (1, 7, max_len // 2, max_len - X.shape[1]):
+        shifted = layer(X, offset=offset)
+        if _differ(shifted, X + rows[:, offset : offset + X.shape[1]]):
+            hint = "the first token of X stands at position offset, the next one after it"
+            if not _differ(shifted, layer(X)):
+                hint = "offset is not used"
+            raise WrongAnswer(claim, hint, given=f"offset = {offset}, sequences of {X.shape[1]} tokens")
+    distances = torch.cdist(rows.double(), rows.double())[0].fill_diagonal_(1)
+    if distances.min() < 1e-4:
+        first, second = divmod(int(distances.argmin()), max_len)
+        alike = f"positions {first} and {second} are alike"
+        hint = "one vector for each position: which positions share one?"
+        raise WrongAnswer("different positions get different vectors", hint, got=alike)
+
+
+def _expect_end(layer: nn.Module, num_hiddens: int, max_len: int, ends: list[tuple[int, int]]) -> None:
+    claim = "max_len positions fit, and one more is a ValueError"
+    for length, offset in ends:
+        given = f"max_len = {max_len}, a sequence of length {length}, offset = {offset}"
+        X, fits = torch.zeros(2, length, num_hiddens), offset + length <= max_len
         try:
-            layer(torch.zeros(1, length, 6), offset=offset)
-        except ValueError:
-            continue
+            layer(X, offset=offset)
         except Exception as error:
+            name = type(error).__name__
+            if fits:
+                hint = "the last position, offset + n - 1, is max_len - 1 here: that still fits"
+                raise WrongAnswer(claim, hint, given=given, got=name) from error
+            if isinstance(error, ValueError):
+                continue
             hint = "compare the last position with max_len and raise ValueError yourself, with a clear message"
-            got = type(error).__name__
-            raise WrongAnswer("a position beyond max_len is a ValueError", hint, given=given, got=got) from error
-        hint = "the last position is offset + n - 1: compare it with max_len, and raise ValueError"
-        raise WrongAnswer("a position beyond max_len is a ValueError", hint, given=given)
+            raise WrongAnswer(claim, hint, given=given, expected="ValueError", got=name) from error
+        if not fits:
+            hint = "the last position is offset + n - 1: compare it with max_len, and raise ValueError"
+            raise WrongAnswer(claim, hint, given=given, expected="ValueError")

@@ -23,13 +23,11 @@ FUNCTIONS = [name for name in list_exercises() if callable(RIGHT[name][0])]
 NUMBERS = [name for name in list_exercises() if name not in FUNCTIONS]
 _GRADIENT = "the exercise asks for a gradient, which this form has lost"
 _DTYPE = "the exercise asks for the dtype of X"
-_SUBTRACTED = "what is added is compared in float32, after X has been subtracted from a rounded sum"
 KNOWN = {
     **{("debug-masked-softmax", kind): _DTYPE for kind in ("float64", "bfloat16")},
     **{("debug-masked-softmax", kind): _GRADIENT for kind in ("numpy", "list", "generator", "gradient")},
     **{("debug-self-attention", kind): _GRADIENT for kind in ("numpy", "gradient")},
     **{("learnable-positions", kind): _GRADIENT for kind in ("numpy", "list", "generator", "gradient")},
-    **{("learnable-positions", kind): _SUBTRACTED for kind in ("float16", "bfloat16")},
     ("debug-maximum", "float16"): "its states reach -1e30, which is no number in float16",
 }
 

@@ -1,4 +1,4 @@
-"""Answers to the exercises: waves of many lengths: their tables, their steps, and what they are good for."""
+"""Answers to the exercises: waves of many lengths: their tables and their steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 import d2lmini as d2l
 
@@ -23,13 +22,14 @@ def rows(
     width: int = 0,
     use_start: bool = True,
     last: str = "sine",
+    turns: float = 1.0,
 ) -> Callable[[int, int, int], Tensor]:
     """The table of sinusoids, right unless told otherwise."""
 
     def answer(start: int, num_steps: int, d: int) -> Tensor:
         begin = first + (start if use_start else 0)
         i = torch.arange(begin, begin + num_steps, dtype=dtype)[:, None]
-        angles = i * 10000 ** (-torch.arange(0, d, 2, dtype=dtype) * exponent / (d + width * (d % 2)))
+        angles = turns * i * 10000 ** (-torch.arange(0, d, 2, dtype=dtype) * exponent / (d + width * (d % 2)))
         pair = [angles.sin(), angles.cos()]
         if side_by_side:
             return torch.cat(pair, 1)[:, :d]
@@ -41,6 +41,23 @@ def rows(
         return P
 
     return answer
+
+
+def f(i: int, column: int, d: int) -> float:
+    """One number of the table."""
+    angle = i * math.exp(-math.log(10000) * (column // 2 * 2) / d)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+def with_package(start: int, num_steps: int, d: int) -> Tensor:
+    encoding = d2l.PositionalEncoding(d, 0, max_len=start + num_steps, dtype=torch.float64)
+    return encoding.P[0, start:]
+
+
+def of_a_complex_exponential(start: int, num_steps: int, d: int) -> Tensor:
+    i = torch.arange(start, start + num_steps).double()[:, None]
+    waves = torch.exp(1j * i * 10000 ** (-torch.arange(0, d, 2).double() / d))
+    return torch.view_as_real(waves).flip(-1).flatten(1)[:, :d]
 
 
 def for_even_only(start: int, num_steps: int, d: int) -> Tensor:
@@ -63,94 +80,84 @@ def from_a_table(start: int, num_steps: int, d: int) -> Tensor:
     return d2l.PositionalEncoding(d, 0)(torch.zeros(1, num_steps, d), offset=start)[0]
 
 
-def matrix(*, sign: float = 1.0, exponent: float = 1.0, both: bool = False) -> Callable[[int, int], Tensor]:
+def split(d: int) -> Tensor:
+    """The permutation that puts all sines before all cosines."""
+    return torch.eye(d, dtype=torch.float64)[[*range(0, d, 2), *range(1, d, 2)]]
+
+
+def pairs(delta: int, d: int) -> Tensor:
+    """The matrix for pairs that stand side by side, as in the text."""
+    M = torch.zeros(d, d, dtype=torch.float64)
+    for j in range(0, d, 2):
+        angle = delta * 10000 ** (-j / d)
+        M[j, j] = M[j + 1, j + 1] = math.cos(angle)
+        M[j, j + 1], M[j + 1, j] = math.sin(angle), -math.sin(angle)
+    return M
+
+
+def matrix(
+    *, sign: float = 1.0, exponent: float = 1.0, both: bool = False, factor: float = 1.0
+) -> Callable[[int, int], Tensor]:
     """The matrix of a step, right unless told otherwise."""
 
     def answer(delta: int, d: int) -> Tensor:
-        M = torch.zeros(d, d, dtype=torch.float64)
-        for j in range(0, d, 2):
-            angle = delta * 10000 ** (-j * exponent / d)
-            M[j, j] = M[j + 1, j + 1] = math.cos(angle)
-            M[j, j + 1], M[j + 1, j] = sign * math.sin(angle), (1 if both else -sign) * math.sin(angle)
-        return M
+        angles = factor * delta * 10000 ** (-torch.arange(0, d, 2).double() * exponent / d)
+        cos, sin = angles.cos().diag(), sign * angles.sin().diag()
+        return torch.cat([torch.cat([cos, sin], 1), torch.cat([sin if both else -sin, cos], 1)])
 
     return answer
 
 
-def in_blocks(delta: int, d: int) -> Tensor:
-    angles = delta * 10000 ** (-torch.arange(0, d, 2).double() / d)
-    cos, sin = angles.cos().diag(), angles.sin().diag()
-    return torch.cat([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)])
+def of_complex_numbers(delta: int, d: int) -> list[list[float]]:
+    """Right: cosine + i sine is multiplied by a number of length 1."""
+    M = torch.zeros(d, d, dtype=torch.float64)
+    for j in range(d // 2):
+        turn = torch.exp(torch.tensor(1j * delta * 10000 ** (-2 * j / d)))
+        M[j, j] = M[j + d // 2, j + d // 2] = turn.real
+        M[j, j + d // 2], M[j + d // 2, j] = turn.imag, -turn.imag
+    return M.tolist()
+
+
+def exponential(delta: int, d: int) -> Tensor:
+    """Right: many tiny steps."""
+    omega = (10000 ** (-torch.arange(0, d, 2).double() / d)).diag()
+    zero = torch.zeros_like(omega)
+    return torch.matrix_exp(delta * torch.cat([torch.cat([zero, omega], 1), torch.cat([-omega, zero], 1)]))
 
 
 def one_speed(delta: int, d: int) -> Tensor:
-    c, s = math.cos(delta), math.sin(delta)
-    return torch.block_diag(*[torch.tensor([[c, s], [-s, c]]).double()] * (d // 2))
+    return matrix(exponent=0)(delta, d)
 
 
-def least_squares(delta: int, d: int) -> Tensor:
-    table = rows()
-    P, moved = table(0, d, d), table(delta, d, d)
-    return torch.linalg.lstsq(P, moved).solution.T
+def fit(num_rows: int, begin: int = 0, *, inverse: bool = False) -> Callable[[int, int], Tensor]:
+    """A matrix from so many positions and where they go."""
 
-
-def decode(
-    *,
-    offset: Callable[[int], int] = lambda i: i,
-    keys: str = "placed",
-    query: str = "placed",
-    width: int | None = None,
-) -> Callable[[Any, Any, Tensor], Tensor]:
-    """One token after the other; right unless told otherwise."""
-
-    def answer(layer: Any, encoding: Any, X: Tensor) -> Tensor:
-        seen, outputs = [], []
-        for i in range(X.shape[1]):
-            token = X[:, i : i + 1]
-            placed = encoding(token, offset=offset(i))
-            seen.append({"placed": encoding(token, offset=i), "as query": placed}.get(keys, token))
-            past = torch.cat(seen, dim=1)
-            if keys == "twice":
-                past = encoding(encoding(past))
-            if keys == "at the newest":
-                past = encoding(past, offset=i)
-            outputs.append(layer(placed if query == "placed" else token, past, past)[..., :width])
-        return torch.cat(outputs, dim=1)
-
-    return answer
-
-
-def decode_in_place(layer: Any, encoding: Any, X: Tensor) -> Tensor:
-    outputs = []
-    for i in range(X.shape[1]):
-        X[:, i : i + 1] = encoding(X[:, i : i + 1], offset=i)
-        outputs.append(layer(X[:, i : i + 1], X[:, : i + 1], X[:, : i + 1]))
-    return torch.cat(outputs, dim=1)
-
-
-def keys_from_the_whole(layer: Any, encoding: Any, X: Tensor) -> Tensor:
-    """Right: the kept tokens get their positions anew at each step."""
-    pasts = [encoding(X[:, : i + 1]) for i in range(X.shape[1])]
-    return torch.cat([layer(past[:, -1:], past, past) for past in pasts], dim=1)
-
-
-def rise(*, skip: int = 1, shift: int = 0, otherwise: Any = None, equal: bool = False) -> Callable[[Tensor], Any]:
-    def answer(P: Tensor) -> Any:
-        products = (P @ P[0]).tolist()
-        for k in range(skip, len(products)):
-            if products[k] > products[k - 1] or (equal and products[k] == products[k - 1]):
-                return k + shift
-        return otherwise
+    def answer(delta: int, d: int) -> Tensor:
+        rows_of = rows()
+        P, moved = rows_of(begin, num_rows or d, d) @ split(d).T, rows_of(begin + delta, num_rows or d, d) @ split(d).T
+        return (torch.linalg.pinv(P) @ moved if inverse else torch.linalg.lstsq(P, moved).solution).T
 
     return answer
 
 
 RIGHT: dict[str, list[Any]] = {
     "predict-positions": [(100, 32, 2.832), torch.tensor([100.0, 32.0, 2.83])],
-    "odd-width": [rows(), lambda *sizes: rows()(*sizes).float()],
-    "step-matrix": [lambda delta, d: matrix()(delta, d).numpy(), matrix(), lambda delta, d: matrix()(delta, d).float()],
-    "debug-decoding": [decode(), keys_from_the_whole],
-    "measure-rise": [rise(), lambda P: None if rise()(P) is None else torch.tensor(rise()(P))],
+    "odd-width": [
+        rows(),
+        with_package,
+        of_a_complex_exponential,
+        lambda start, num_steps, d: [[f(start + i, j, d) for j in range(d)] for i in range(num_steps)],
+        lambda *sizes: rows()(*sizes).float(),
+    ],
+    "step-matrix": [
+        matrix(),
+        lambda delta, d: matrix()(delta, d).numpy(),
+        lambda delta, d: matrix()(delta, d).float(),
+        lambda delta, d: split(d) @ pairs(delta, d) @ split(d).T,
+        of_complex_numbers,
+        exponential,
+        lambda delta, d: torch.linalg.matrix_power(matrix()(1, d), delta),
+    ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -190,42 +197,40 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", fails_on_even, "run it yourself"),
     ("odd-width", ends_too_early, "where does it end?"),
     ("odd-width", from_a_table, "a table of fixed length ends"),
-    ("odd-width", rows(exponent=2), "compare your first row"),
+    ("odd-width", rows(exponent=2), "is it doubled twice?"),
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d)[0], "the shape of each step"),
-    ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
-    ("step-matrix", in_blocks, "side by side"),
+    ("odd-width", rows(exponent=-1), "the exponent has a minus"),
+    ("odd-width", rows(turns=2 * math.pi), "without 2π"),
+    ("odd-width", rows(turns=math.pi / 180), "angles are in radians"),
+    ("odd-width", rows(last="cosine", use_start=False), "is a sine: 0 at position 0"),
+    ("odd-width", lambda start, num_steps, d: rows()(start, start + num_steps, d), "the shape of each step"),
+    ("odd-width", lambda start, num_steps, d: rows()(min(start, 1), num_steps, d), "which angles does row 0 have now?"),
+    ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d).flip(0), "row 0 is 0, 1, 0, 1"),
+    ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d) * (1 - d % 2), "has no cosine?"),
+    ("odd-width", lambda start, num_steps, d: torch.cat([rows()(start, num_steps, d - 1)] * 2, 1), "shape of each"),
+    ("odd-width", lambda start, num_steps, d: rows()(start % 1000, num_steps, d), "a table of fixed length has ended"),
+    ("step-matrix", pairs, "in which column does it stand here?"),
+    ("step-matrix", lambda delta, d: pairs(-delta, d), "in which column does it stand here?"),
+    ("step-matrix", lambda delta, d: pairs(delta, d).T, "in which column does it stand here?"),
+    ("step-matrix", lambda delta, d: pairs(delta, d) @ split(d), "in which rows and columns of M"),
+    ("step-matrix", lambda delta, d: split(d).T @ pairs(delta, d) @ split(d), "in which rows and columns of M"),
     ("step-matrix", matrix(both=True), "one minus"),
     ("step-matrix", matrix(exponent=0.5), "2j in its exponent"),
+    ("step-matrix", matrix(factor=math.pi / 180), "angles are in radians"),
     ("step-matrix", one_speed, "an angle of its own"),
     ("step-matrix", lambda delta, d: torch.eye(d), "does not move anything"),
     ("step-matrix", lambda delta, d: torch.ones(d, d), "write (5.4) for one pair"),
     ("step-matrix", lambda delta, d: f"{d} columns", "return a torch tensor"),
-    ("step-matrix", lambda delta, d: torch.eye(2), "for each of d/2 pairs"),
+    ("step-matrix", lambda delta, d: torch.eye(2), "d numbers go in and d numbers come out"),
+    ("step-matrix", lambda delta, d: matrix()(delta, d)[None], "d numbers go in and d numbers come out"),
     ("step-matrix", lambda delta, d: matrix()(abs(delta), d), "has its sign been lost?"),
     ("step-matrix", lambda delta, d: matrix()(1, d), "does your matrix change with delta?"),
-    ("step-matrix", least_squares, "is it a fit?"),
-    ("debug-decoding", decode(offset=lambda i: 0, keys="plain"), "two things: where does the newest"),
-    ("debug-decoding", decode(keys="plain"), "the tokens that are kept have no position"),
-    ("debug-decoding", decode(offset=lambda i: 0), "every query stands at position 0"),
-    ("debug-decoding", decode(offset=lambda i: 0, keys="as query"), "every token stands at position 0"),
-    ("debug-decoding", decode(query="plain"), "the newest token has no position"),
-    ("debug-decoding", decode(query="plain", keys="plain"), "a bag of words again"),
-    ("debug-decoding", decode(offset=lambda i: i + 1, keys="as query"), "count from 0"),
-    ("debug-decoding", decode(keys="twice"), "their positions twice"),
-    ("debug-decoding", decode(keys="at the newest"), "stands at position 0, not at the newest"),
-    ("debug-decoding", decode(width=2), "one output for each token"),
-    ("debug-decoding", lambda layer, encoding, X: 2 * decode()(layer, encoding, X), "compare the first output"),
-    ("debug-decoding", decode_in_place, "changes the caller's tensor"),
-    ("measure-rise", rise(shift=-1), "not the one before"),
-    ("measure-rise", rise(shift=1), "row 1 of P is at distance 1"),
-    ("measure-rise", rise(otherwise=0), "return None then"),
-    ("measure-rise", rise(equal=True), "equal is not larger"),
-    ("measure-rise", rise(skip=2), "from distance 1 on"),
-    ("measure-rise", lambda P: None, "it does rise"),
-    ("measure-rise", lambda P: 40, "print the products"),
-    ("measure-rise", lambda P: rise()(P) or next(iter(())), "return None then"),
-    ("measure-rise", lambda P: rise()(P @ P.T @ P), "print the products"),
-    ("measure-rise", lambda P: rise()(F.normalize(P)), "signs and lengths included"),
-    ("measure-rise", lambda P: next(iter(())), "run it yourself"),
-    ("measure-rise", lambda P: "5th", "return a float"),
+    ("step-matrix", lambda delta, d: matrix()(delta, 6)[:d, :d], "d numbers go in and d numbers come out"),
+    ("step-matrix", lambda delta, d: 2 * matrix()(delta, d), "write (5.4) for one pair"),
+    ("step-matrix", fit(0), "is it a fit?"),
+    ("step-matrix", fit(20), "is it a fit?"),
+    ("step-matrix", fit(100), "is it a fit?"),
+    ("step-matrix", fit(100, inverse=True), "is it a fit?"),
+    ("step-matrix", fit(1000), "is it a fit?"),
+    ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
 ]

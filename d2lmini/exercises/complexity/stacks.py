@@ -1,0 +1,102 @@
+"""Stacks of layers: what they cost, and how far they reach."""
+
+from __future__ import annotations
+
+from itertools import islice
+from operator import index
+from typing import Any
+
+from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_pair
+from d2lmini.exercises.prediction import Number, prediction
+
+# FLOPs for n = 10, d = 4 of a convolution with kernel 5, a GRU, and multi-head self-attention with 2 heads.
+prediction(
+    "predict-stack",
+    Number(
+        "the convolution's count",
+        1600,
+        hint="each of n outputs has d features, and each of them is made from all features of k tokens",
+        mistakes={
+            "a multiply-add is 2 FLOPs in this book": 800,
+            "each output feature is made from all 4 input features": 400,
+            "that is a linear layer: the kernel covers 5 tokens": 320,
+            "that is the number of outputs: how many products does each of them need?": 40,
+            "n stands in the formula once": 8000,
+            "there are zeros around the sequence: 10 outputs, not 6": 960,
+        },
+    ),
+    Number(
+        "the GRU's count",
+        1920,
+        hint="each step multiplies token and state by three matrices each",
+        mistakes={
+            "a multiply-add is 2 FLOPs in this book. Or did you forget the matrices of the state?": 960,
+            "a GRU has three pairs of matrices: two gates and a candidate": 640,
+            "that is an LSTM: a GRU has one pair of matrices less": 2560,
+            "that is one step: there are 10": 192,
+        },
+    ),
+    Number(
+        "multi-head self-attention's count",
+        2880,
+        hint="four projections, the scores and the mixture",
+        mistakes={
+            "a multiply-add is 2 FLOPs in this book": 1440,
+            "that is the mixing alone: where are the projections?": 1600,
+            "those are the projections alone: where is the mixing?": 1280,
+            "and after the concatenation? There are four projections": 2560,
+            "the number of heads does not multiply the mixing: width per head?": 4480,
+            "width per head? Two heads are half as wide each": 5760,
+            "scores only, or one head only? The weights also meet the values": 2080,
+        },
+    ),
+    right="1600, 1920 and 2880: all three are right",
+)
+
+
+@checker("design-dilations")
+def check_design_dilations(design: Any) -> str:
+    """`design(n, num_layers)`: the smallest kernel and dilations with which the last output sees all n tokens."""
+    expect_function(design)
+    for n, num_layers in ((9, 2), (100, 4), (64, 6), (65, 6), (12, 1), (1, 2), (243, 5), (126, 3), (3125, 5)):
+        given = f"n = {n}, num_layers = {num_layers}"
+        kernel, dilations = _read_design(design(n, num_layers), num_layers, given)
+        seen = {0}
+        for dilation in dilations:  # what lies before the first token does not count
+            seen = {place for offset in seen for place in range(offset, n, dilation)[:kernel]}
+        if len(seen) < n:
+            hint = _find_gap(n, kernel, dilations)
+            raise WrongAnswer("the last output depends on each token", hint, given=given, got=(kernel, dilations))
+        smallest = next(k for k in range(1, n + 1) if k**num_layers >= n)
+        if kernel > smallest:
+            hint = "a path chooses one of k taps in each layer: how many different ways are there in L layers?"
+            if n == 1:
+                hint = "for one token a kernel of 1 is enough"
+            elif kernel == smallest + 1 and smallest**num_layers == n:
+                hint = f"is a root rounded up here? {smallest} to the power of {num_layers} is exactly {n}"
+            raise WrongAnswer("no smaller kernel would do", hint, given=given, got=(kernel, dilations))
+    return "nine designs reach every token with the smallest kernel"
+
+
+def _find_gap(n: int, kernel: int, dilations: list[int]) -> str:
+    if sum(dilations) * (kernel - 1) < n - 1:
+        return "it does not reach the first token: how far back does each layer go?"
+    if min(dilations) > 1:
+        return "which layer lets an output see the token just before it?"
+    if len({*dilations}) < len(dilations):
+        return "two dilations are the same: their taps meet in the same places"
+    return "there are gaps: the next dilation may be no larger than what the layers below reach together"
+
+
+def _read_design(answer: Any, num_layers: int, given: str) -> tuple[int, list[int]]:
+    claim = "it returns (kernel_size, dilations)"
+    first, second = expect_pair(answer, claim=claim, hint="two things", given=given)
+    try:
+        kernel, dilations = index(first), [index(dilation) for dilation in islice(second, num_layers + 1)]
+    except TypeError as error:
+        hint = "a whole number, and a list with a whole dilation for each layer"
+        raise WrongAnswer(claim, hint, given=given, got=answer) from error
+    if len(dilations) != num_layers or min(dilations) < 1 or kernel < 1:
+        hint = "one dilation of at least 1 for each layer"
+        raise WrongAnswer("there is a dilation for each layer", hint, given=given, got=(kernel, dilations))
+    return kernel, dilations

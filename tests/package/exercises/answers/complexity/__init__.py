@@ -1,0 +1,1 @@
+"""Answers to the exercises of the chapter "CNN, RNN, self-attention: the costs measured"."""

@@ -1,0 +1,221 @@
+"""Answers to the exercises: formulas of layers: what is in them, and where two of them meet."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import d2lmini as d2l
+
+
+def counter(
+    *, queries: int = 2, keys: int = 2, unit: int = 2, units: tuple[float, float] = (2, 2), widths: str = "ww"
+) -> Callable[[int, int, int, int], float]:
+    """The counter of the debugging exercise, right unless told otherwise: projections, units, and widths of heads."""
+
+    def count(n: int, m: int, d: int, num_heads: int) -> float:
+        width = {"w": d // num_heads * num_heads, "d": d * num_heads, "1": d // num_heads}
+        mixing = sum(each * n * m * width[kind] for each, kind in zip(units, widths, strict=True))
+        return unit * d * d * (queries * n + keys * m) + mixing
+
+    return count
+
+
+def starter(*fixed: str) -> Callable[[int, int, int, int], float]:
+    """The starter, with some of its four faults fixed."""
+    unit = 2 if "unit" in fixed else 1
+    widths = "".join("w" if fault in fixed else "d" for fault in ("scores", "mixture"))
+    return counter(queries=2 if "W_o" in fixed else 1, units=(unit, unit), widths=widths)
+
+
+STARTER_HINTS = {"W_o": "W_o is a projection, too", "scores": "how wide is a head?", "unit": "or the unit 2?"}
+
+
+def hint_of_starter(fixed: tuple[str, ...]) -> str:
+    left = [fault for fault in ("W_o", "scores", "mixture", "unit") if fault not in fixed]
+    return STARTER_HINTS["scores" if left[0] == "mixture" else left[0]]
+
+
+def additive(
+    a: float = 4, b: float = 2, c: float = 2, more: Callable[[int, int, int], float] = lambda n, d, h: 0
+) -> Callable[[int, int, int], float]:
+    """a ndh + b n²h + c n²d, and something more."""
+    return lambda n, d, h: a * n * d * h + b * n * n * h + c * n * n * d + more(n, d, h)
+
+
+def measured(n: int, d: int, h: int) -> int:
+    layer = d2l.AdditiveAttention(d, d, h, dropout=0)
+    return d2l.count_flops(lambda X: layer(X, X, X), torch.randn(1, n, d))
+
+
+def difference(f: Any, g: Any, d: int) -> Callable[[int], int]:
+    """By how much f costs more than g, for n tokens."""
+
+    def measure(n: int) -> int:
+        X = torch.randn(1, n, d)
+        return d2l.count_flops(f, X) - d2l.count_flops(g, X)
+
+    return measure
+
+
+def crossover(
+    *,
+    equal: bool = False,
+    strict: bool = False,
+    swapped: bool = False,
+    first: int = 1,
+    last: int = 10**4,
+    ends: int = 3,
+) -> Callable[[Any, Any, int], int | None]:
+    """The search for a crossover, right unless told otherwise; with two ends, a straight line is drawn."""
+
+    def find(f: Any, g: Any, d: int) -> int | None:
+        known = [difference(*((g, f) if swapped else (f, g)), d)(n) for n in range(1, ends + 1)]
+        a = Fraction(known[-1] - 2 * known[1] + known[0], 2) if ends == 3 else Fraction(0)
+        b = known[1] - known[0] - 3 * a
+        for n in range(first, last + 1):
+            more = a * n * n + b * n + known[0] - a - b
+            if (more == 0 and not strict) or (not equal and more > 0):
+                return n
+        return None
+
+    return find
+
+
+def by_a_root(f: Any, g: Any, d: int) -> int | None:
+    """Right: no layer of this book has a constant term, so the difference is n (an + b)."""
+    once, twice = (difference(f, g, d)(n) for n in (1, 2))
+    a = (twice - 2 * once) / 2
+    if once >= 0:
+        return 1
+    return math.ceil((a - once) / a) if a > 0 else None
+
+
+def by_polyfit(f: Any, g: Any, d: int) -> Any:
+    """Right: a parabola through many points."""
+    n = np.arange(1, 13)
+    counts = [difference(f, g, d)(int(i)) for i in n]
+    values = np.rint(np.polyval(np.polyfit(n, counts, 2), np.arange(1, 2001)))
+    return np.argmax(values >= 0) + 1 if (values >= 0).any() else None
+
+
+def one_by_one(f: Any, g: Any, d: int) -> int:
+    return next(n for n in itertools.count(1) if difference(f, g, d)(n) >= 0)
+
+
+def up_to_twenty(f: Any, g: Any, d: int) -> int | None:
+    return next((n for n in range(1, 21) if difference(f, g, d)(n) >= 0), None)
+
+
+def from_below(f: Any, g: Any, d: int) -> int | None:
+    """Waits for a change: f cheaper, then not."""
+    find = crossover()(f, g, d)
+    return None if find == 1 else find
+
+
+def changed(change: Callable[[Any], Any]) -> Callable[[Any, Any, int], Any]:
+    return lambda f, g, d: change(crossover()(f, g, d))
+
+
+RIGHT: dict[str, list[Any]] = {
+    "debug-counter": [
+        counter(),
+        starter("W_o", "scores", "mixture", "unit"),
+        lambda n, m, d, num_heads: 4 * d * (n + m) * d + 4 * m * n * d,
+        lambda n, m, d, num_heads: np.float64(counter()(n, m, d, num_heads)),
+        lambda n, m, d, num_heads: torch.tensor([2.0 * d * (d * (2 * n + 2 * m) + 2 * n * m)]),
+    ],
+    "measure-additive": [
+        additive(),
+        measured,
+        lambda n, d, num_hiddens: torch.tensor(additive()(n, d, num_hiddens)),
+        lambda n, d, h: 2 * n * (2 * d * h + n * (d + h)) + 1e-9,
+        lambda *sizes: np.int64(additive()(*sizes)),
+    ],
+    "find-crossover": [crossover(), by_a_root, by_polyfit, changed(lambda n: n and torch.tensor(float(n)))],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    *(
+        ("debug-counter", starter(*fixed), hint_of_starter(fixed))
+        for count in range(4)
+        for fixed in itertools.combinations(("W_o", "scores", "mixture", "unit"), count)
+    ),
+    ("debug-counter", counter(queries=1), "after the concatenation?"),
+    ("debug-counter", counter(queries=1, units=(2, 1)), "W_o is a projection, too (this is not the only fault)"),
+    ("debug-counter", counter(keys=1), "one of the four is missing, and it is not W_o"),
+    ("debug-counter", counter(queries=4, keys=0), "from the other m tokens"),
+    ("debug-counter", counter(queries=0, keys=4), "the queries are made from n tokens"),
+    ("debug-counter", counter(queries=1, keys=3), "how many outputs are there?"),
+    ("debug-counter", counter(queries=3, keys=1), "which are which?"),
+    ("debug-counter", counter(queries=3, keys=0), "which tokens meet W_k and W_v?"),
+    ("debug-counter", counter(queries=0, keys=3), "which tokens meet W_q?"),
+    ("debug-counter", counter(units=(1, 1)), "is one of them missing, or the unit 2?"),
+    ("debug-counter", counter(units=(2, 0)), "is one of them missing, or the unit 2?"),
+    ("debug-counter", counter(units=(2, 1)), "one of scores and mixture has not got the unit 2"),
+    ("debug-counter", counter(units=(1, 0)), "the unit 2 belongs to both"),
+    ("debug-counter", counter(units=(0, 0)), "where are the scores, and where is the mixture?"),
+    ("debug-counter", counter(unit=1, units=(1, 1)), "a multiplication and an addition"),
+    ("debug-counter", counter(unit=1), "a multiplication and an addition"),
+    ("debug-counter", counter(widths="dd"), "All heads together compare d features"),
+    ("debug-counter", counter(widths="dd", units=(1, 1)), "All heads together compare d features"),
+    ("debug-counter", counter(widths="wd"), "One of scores and mixture has heads of width d"),
+    ("debug-counter", counter(widths="dw", units=(2, 1)), "One of scores and mixture has heads of width d"),
+    ("debug-counter", counter(widths="11"), "there are num_heads of them"),
+    ("debug-counter", counter(widths="1w"), "one of scores and mixture counts a single head"),
+    ("debug-counter", lambda n, m, d, h: 4 * (n + m) * d * d + 4 * m * m * d, "how many scores are these?"),
+    ("debug-counter", lambda n, m, d, h: 4 * (n + m) * d * d + 4 * n * n * d, "how many scores are these?"),
+    ("debug-counter", lambda n, m, d, h: 4 * (n + m) * d * d + 2 * n * n * d + 2 * n * m * d, "is of another size"),
+    ("debug-counter", lambda n, m, d, h: counter()(n, n, d, h), "from the other m tokens (this is not the only"),
+    ("debug-counter", lambda n, m, d, h: counter()(n, m, d, h) if h > 4 else 0, "the product of an a×b"),
+    ("debug-counter", lambda n, m, d, num_heads: 7, "the product of an a×b and a b×c matrix"),
+    ("debug-counter", lambda n, m, d, num_heads: None, "a tensor of one entry"),
+    ("measure-additive", lambda n, d, h: 8 * n * d * d + 4 * n * n * d, "no projection of the values, and no W_o"),
+    ("measure-additive", lambda n, d, h: 6 * n * d * d + 4 * n * n * d, "does not project the values"),
+    ("measure-additive", additive(6), "does not project the values"),
+    ("measure-additive", additive(more=lambda n, d, h: 2 * n * d * d), "does not project the values"),
+    ("measure-additive", additive(4, 0, 2), "where does w_v come in?"),
+    ("measure-additive", additive(4, 2, 0), "where is the mixture?"),
+    ("measure-additive", additive(2), "the keys have a projection each"),
+    ("measure-additive", lambda n, d, h: additive(4 * n)(n, d, h), "on n tokens, not on n² pairs"),
+    ("measure-additive", additive(0), "what is left when you take it away?"),
+    ("measure-additive", additive(4, 0, 0), "the projections only"),
+    ("measure-additive", additive(2, 1, 1), "a multiply-add is 2 FLOPs"),
+    ("measure-additive", additive(4, 4, 4), "halve it"),
+    ("measure-additive", additive(4, 0, 2, lambda n, d, h: 2 * n * n), "for each pair of tokens, not one"),
+    ("measure-additive", lambda n, d, h: 4 * n * d * (n + d), "num_hiddens need not be d"),
+    ("measure-additive", lambda n, d, h: 4 * n * h * (n + h), "num_hiddens need not be d"),
+    ("measure-additive", additive(4, 4, 0), "the values are d wide"),
+    ("measure-additive", additive(4, 0, 4), "w_v meets num_hiddens numbers, not d"),
+    ("measure-additive", additive(0, 2, 2, lambda n, d, h: 4 * n * d * d), "lead from d to num_hiddens"),
+    ("measure-additive", additive(4, 0, 0, lambda n, d, h: 2 * n * (d + h)), "the scores are n², not n"),
+    ("measure-additive", additive(8), "the part that grows with n² is right"),
+    ("measure-additive", additive(more=lambda n, d, h: 2 * n * h), "the part that grows with n² is right"),
+    ("measure-additive", additive(4, 3, 1), "the part that grows with n is right"),
+    ("measure-additive", additive(1, 1, 0), "take the second difference"),
+    ("measure-additive", lambda n, d, h: additive()(9, 14, 20), "take the second difference"),
+    ("find-crossover", one_by_one, "counts at how many small n tell you"),
+    ("find-crossover", up_to_twenty, "go on beyond 20"),
+    ("find-crossover", crossover(last=40), "go on beyond 20"),
+    ("find-crossover", crossover(equal=True), "They need not cost exactly the same"),
+    ("find-crossover", crossover(strict=True), "an equality counts"),
+    ("find-crossover", crossover(swapped=True), "it is the other way round"),
+    ("find-crossover", crossover(ends=2), "f no cheaper for the first time?"),
+    ("find-crossover", changed(lambda n: n or 10**4), "return None then"),
+    ("find-crossover", changed(lambda n: n or math.inf), "return None then"),
+    ("find-crossover", lambda f, g, d: 1.5 * d, "n is a whole number"),
+    ("find-crossover", lambda f, g, d: math.nan, "n is a whole number"),
+    ("find-crossover", crossover(first=2), "begin at n = 1"),
+    ("find-crossover", from_below, "does your search begin there?"),
+    ("find-crossover", changed(lambda n: n == 1 or n), "return n itself"),
+    ("find-crossover", changed(lambda n: n and n - 1), "which one is cheaper there?"),
+    ("find-crossover", changed(lambda n: n and str(n)), "return a float"),
+    ("find-crossover", lambda f, g, d: f(nn.Parameter(torch.ones(1, 21, d))), "tell you a, b and c?"),
+]

@@ -1,0 +1,88 @@
+"""Answers to the exercises: stacks of layers: what they cost, and how far they reach."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def design(n: int, num_layers: int) -> tuple[int, list[int]]:
+    kernel = next(k for k in itertools.count(1) if k**num_layers >= n)
+    return kernel, [kernel**i for i in range(num_layers)]
+
+
+def designed(kernel: int | None = None, dilations: Callable[[int, int], list[int]] | None = None) -> Callable[..., Any]:
+    """A design with another kernel or other dilations than the right ones."""
+
+    def answer(n: int, num_layers: int) -> tuple[int, list[int]]:
+        k = kernel or design(n, num_layers)[0]
+        return k, dilations(k, num_layers) if dilations else [k**i for i in range(num_layers)]
+
+    return answer
+
+
+def with_kernel(kernel: Callable[[int, int], int]) -> Callable[..., Any]:
+    """A design with the powers of this kernel."""
+    return lambda n, L: (kernel(n, L), [kernel(n, L) ** i for i in range(L)])
+
+
+RIGHT: dict[str, list[Any]] = {
+    "predict-stack": [(1600, 1920, 2880), [1600.0, 1920.0, 2880.0], np.array([1600, 1920, 2880])],
+    "design-dilations": [
+        design,
+        lambda n, L: (design(n, L)[0], (design(n, L)[0] ** i for i in range(L))),
+        lambda n, L: (float(design(n, L)[0]).__ceil__(), np.array(design(n, L)[1])),
+        lambda n, L: [torch.tensor(design(n, L)[0]), tuple(reversed(design(n, L)[1]))],
+        lambda n, L: (design(n, L)[0], torch.tensor(design(n, L)[1][::-1])),
+    ],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("predict-stack", (800, 1920, 2880), "a multiply-add is 2 FLOPs"),
+    ("predict-stack", (400, 1920, 2880), "from all 4 input features"),
+    ("predict-stack", (320, 1920, 2880), "the kernel covers 5 tokens"),
+    ("predict-stack", (40, 1920, 2880), "how many products"),
+    ("predict-stack", (8000, 1920, 2880), "n stands in the formula once"),
+    ("predict-stack", (960, 1920, 2880), "10 outputs, not 6"),
+    ("predict-stack", (5, 1920, 2880), "all features of k tokens"),
+    ("predict-stack", (1600, 960, 2880), "forget the matrices of the state?"),
+    ("predict-stack", (1600, 640, 2880), "three pairs of matrices"),
+    ("predict-stack", (1600, 2560, 2880), "that is an LSTM"),
+    ("predict-stack", (1600, 192, 2880), "that is one step"),
+    ("predict-stack", (1600, 5, 2880), "token and state"),
+    ("predict-stack", (1600, 1920, 1440), "a multiply-add is 2 FLOPs"),
+    ("predict-stack", (1600, 1920, 1600), "where are the projections?"),
+    ("predict-stack", (1600, 1920, 1280), "where is the mixing?"),
+    ("predict-stack", (1600, 1920, 2560), "after the concatenation?"),
+    ("predict-stack", (1600, 1920, 4480), "width per head?"),
+    ("predict-stack", (1600, 1920, 5760), "half as wide"),
+    ("predict-stack", (1600, 1920, 2080), "also meet the values"),
+    ("predict-stack", (1600, 1920, 5), "four projections, the scores and the mixture"),
+    ("predict-stack", 1600, "look at the starter's form"),
+    ("design-dilations", designed(dilations=lambda k, L: [1] * L), "does not reach the first token"),
+    ("design-dilations", designed(dilations=lambda k, L: [(k + 1) ** i for i in range(L)]), "there are gaps"),
+    ("design-dilations", designed(dilations=lambda k, L: [k ** (L - 1)] * L), "the token just before it"),
+    ("design-dilations", designed(dilations=lambda k, L: [k**i for i in range(1, L + 1)]), "the token just before it"),
+    ("design-dilations", designed(dilations=lambda k, L: [1, *[k ** (L - 1)] * (L - 1)]), "meet in the same places"),
+    ("design-dilations", designed(dilations=lambda k, L: [k * i + 1 for i in range(L)]), "there are gaps"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(n ** (1 / L))), "is a root rounded up here? 5"),
+    ("design-dilations", with_kernel(lambda n, L: int(n ** (1 / L)) + 1), "is a root rounded up here? 3"),
+    ("design-dilations", with_kernel(lambda n, L: max(2, design(n, L)[0])), "a kernel of 1 is enough"),
+    ("design-dilations", with_kernel(lambda n, L: round(n ** (1 / L))), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil((n - 1) / L) + 1), "how many different ways"),
+    ("design-dilations", with_kernel(lambda n, L: 10**9), "how many different ways"),
+    ("design-dilations", designed(kernel=100, dilations=lambda k, L: [1] * L), "how many different ways"),
+    ("design-dilations", lambda n, L: design(n, L)[1], "a whole dilation for each layer"),
+    ("design-dilations", lambda n, L: design(n, L)[0], "two things"),
+    ("design-dilations", lambda n, L: (design(n, L)[0] + 0.9, design(n, L)[1]), "a whole number"),
+    ("design-dilations", lambda n, L: (design(n, L)[0], [math.inf] * L), "a whole dilation"),
+    ("design-dilations", lambda n, L: (design(n, L)[0], itertools.count(1)), "one dilation of at least 1"),
+    ("design-dilations", lambda n, L: design(max(n, 2), L), "a kernel of 1 is enough"),
+    ("design-dilations", lambda n, L: (design(n, L)[0], [1]), "one dilation of at least 1 for each layer"),
+    ("design-dilations", lambda n, L: (design(n, L)[0], [0] * L), "one dilation of at least 1 for each layer"),
+]

@@ -1,0 +1,188 @@
+"""Answers to the exercises: numbers that are added to the scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import d2lmini as d2l
+
+
+def slopes(
+    *, beyond: str = "odd", sign: float = 1.0, first: int = 1, above: bool = False, in_order: bool = False
+) -> Callable[[int, float], Tensor]:
+    """The slopes of ALiBi down to the least, right unless told otherwise."""
+
+    def answer(num_heads: int, least: float) -> Tensor:
+        power = 2 ** math.floor(math.log2(num_heads))
+        power = 2 ** math.ceil(math.log2(num_heads)) if above else power
+        known = [least ** (h / power) for h in range(first, power + first)]
+        twice = [least ** (h / (2 * power)) for h in range(1, 2 * power + 1)]
+        more = {"odd": twice[::2], "first": twice, "even": twice[1::2], "last": twice[-2::-2]}[beyond]
+        found = torch.tensor((known + more)[:num_heads])
+        return sign * (found.sort(descending=True).values if in_order else found)
+
+    return answer
+
+
+def formula(num_heads: int, least: float) -> Tensor:
+    return torch.tensor([least ** (h / num_heads) for h in range(1, num_heads + 1)])
+
+
+def by_a_ratio(num_heads: int, least: float) -> Any:
+    """Right: a geometric series, again for twice the power."""
+    power = 1
+    while 2 * power <= num_heads:
+        power *= 2
+    ratio = least ** (1 / power)
+    known = np.cumprod(np.full(power, ratio))
+    return np.concatenate([known, np.sqrt(ratio) * ratio ** np.arange(num_heads - power)])
+
+
+def from_the_package(num_heads: int, least: float) -> Tensor:
+    """Right: the package's slopes end at 1/256."""
+    return d2l.alibi_slopes(num_heads).double() ** (math.log(least) / math.log(1 / 256))
+
+
+def recursive(num_heads: int, least: float) -> list[float]:
+    """Right: as the authors' program calls itself."""
+    if num_heads & (num_heads - 1) == 0:
+        return [least ** (h / num_heads) for h in range(1, num_heads + 1)]
+    power = 1 << num_heads.bit_length() - 1
+    return recursive(power, least) + recursive(2 * power, least)[0::2][: num_heads - power]
+
+
+def keys_needed(
+    *, more: int = 0, base: float = math.e, rest: bool = False, rounding: Callable[[float], float] = math.ceil
+) -> Callable[[float, float], float]:
+    def answer(slope: float, share: float) -> float:
+        return rounding(math.log(share if rest else 1 - share, base) / -slope) + more
+
+    return answer
+
+
+def weights(slope: float) -> Tensor:
+    return torch.softmax(-slope * torch.arange(4096).double(), dim=0)
+
+
+def one_more_until_it_is_enough(slope: float, share: float) -> int:
+    held = 0.0
+    for count, weight in enumerate(weights(slope).tolist(), start=1):
+        held += weight
+        if held >= share:
+            return count
+    return 4096
+
+
+def until_a_key_falls(slope: float, share: float) -> int:
+    return int((torch.exp(-slope * torch.arange(1, 4096)) >= share).sum())
+
+
+def not_normalised(slope: float, share: float) -> int:
+    return int((torch.exp(-slope * torch.arange(4096)).cumsum(0) < share).sum()) + 1
+
+
+def steep_upwards(slope: float, share: float) -> int:
+    return int((weights(-slope).cumsum(0) < share).sum()) + 1
+
+
+def in_per_cent(slope: float, share: float) -> int:
+    return int((weights(slope).cumsum(0) < 100 * share).sum())
+
+
+RIGHT: dict[str, list[Any]] = {
+    "predict-relative": [(264, math.exp(-1), 0.1334), [264, 0.37, 0.133]],
+    "alibi-slopes": [
+        slopes(),
+        by_a_ratio,
+        from_the_package,
+        recursive,
+        lambda heads, least: slopes()(heads, least)[:, None],
+        lambda heads, least: slopes()(heads, least).numpy(),
+    ],
+    "measure-window": [
+        keys_needed(),
+        one_more_until_it_is_enough,
+        lambda slope, share: (weights(slope).cumsum(0) < share).sum() + 1,
+        lambda slope, share: torch.searchsorted(weights(slope).cumsum(0), share) + 1,
+        lambda slope, share: float(np.argmax(weights(slope).cumsum(0).numpy() >= share) + 1),
+    ],
+    "use-window": [(10, 1179), [10.0, 1179.0]],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("predict-relative", (33, 0.368, 0.133), "each head has its own"),
+    ("predict-relative", (256, 0.368, 0.133), "an offset of 0"),
+    ("predict-relative", (136, 0.368, 0.133), "offsets are negative, too"),
+    ("predict-relative", (128, 0.368, 0.133), "and there is an offset of 0"),
+    ("predict-relative", (7, 0.368, 0.133), "from -16 to 16"),
+    ("predict-relative", (264, 0.125, 0.133), "that is the slope"),
+    ("predict-relative", (264, 1, 0.133), "what does the softmax make of it?"),
+    ("predict-relative", (264, -1, 0.133), "what does the softmax make of it?"),
+    ("predict-relative", (264, 0.5, 0.133), "not of 2"),
+    ("predict-relative", (264, math.exp(-1 / 8), 0.133), "And 8 places further?"),
+    ("predict-relative", (264, math.exp(-2), 0.133), "the third head has 1/8"),
+    ("predict-relative", (264, math.exp(-0.5), 0.133), "for h = 1"),
+    ("predict-relative", (264, math.e, 0.133), "turn it over"),
+    ("predict-relative", (264, 0.9, 0.133), "a factor e^(-m)"),
+    ("predict-relative", (264, 0.368, 0.1), "It is p - 2, not p"),
+    ("predict-relative", (264, 0.368, 11.55), "the exponent is 2j/p"),
+    ("predict-relative", (264, 0.368, 1000), "the fastest pair"),
+    ("predict-relative", (264, 0.368, 7.64), "not in degrees"),
+    ("predict-relative", (264, 0.368, 3), "multiply its frequency by 1000"),
+    ("predict-relative", 264, "look at the starter's form"),
+    ("alibi-slopes", formula, "the formula of the paper"),
+    ("alibi-slopes", lambda heads, least: d2l.alibi_slopes(heads), "it does not stay 1/256"),
+    ("alibi-slopes", slopes(beyond="first"), "not the first ones"),
+    ("alibi-slopes", slopes(beyond="even"), "not the second and fourth"),
+    ("alibi-slopes", slopes(beyond="last"), "from the steepest on"),
+    ("alibi-slopes", slopes(sign=-1), "a slope is positive"),
+    ("alibi-slopes", slopes(first=0), "h counts from 1"),
+    ("alibi-slopes", slopes(above=True), "below, not above"),
+    ("alibi-slopes", slopes(in_order=True), "does not sort them"),
+    ("alibi-slopes", lambda heads, least: slopes()(heads, least).flip(0), "the first head is the steepest"),
+    ("alibi-slopes", lambda heads, least: 0.5 ** torch.arange(1, heads + 1), "not always 1/2"),
+    ("alibi-slopes", lambda heads, least: np.geomspace(0.5, least, heads), "the first slope need not be 1/2"),
+    ("alibi-slopes", lambda heads, least: torch.linspace(0.5, least, heads), "What are yours?"),
+    ("alibi-slopes", lambda heads, least: f"{heads} slopes", "a tensor or a list"),
+    ("alibi-slopes", lambda heads, least: slopes()(heads, least)[:, None, None], "the shape of each step"),
+    ("alibi-slopes", lambda heads, least: torch.ones(heads), "What are yours?"),
+    ("alibi-slopes", lambda heads, least: slopes()(heads, least) * (1 + heads // 5 % 2), "what is the last slope?"),
+    ("alibi-slopes", lambda heads, least: [least] * (heads - 4) + [*slopes()(4, least)], "What are yours?"),
+    ("alibi-slopes", lambda heads, least: [*slopes()(4, least), 1, 1][:heads], "beyond the power of two"),
+    (
+        "alibi-slopes",
+        lambda heads, least: slopes()(heads, least)[: 2 ** (heads.bit_length() - 1)],
+        "beyond the power of two",
+    ),
+    ("measure-window", keys_needed(more=-1), "how far the last key is, or rounded down?"),
+    ("measure-window", keys_needed(rounding=round), "how far the last key is, or rounded down?"),
+    ("measure-window", keys_needed(rounding=math.floor), "how far the last key is, or rounded down?"),
+    ("measure-window", keys_needed(more=1), "one key fewer already holds the share"),
+    ("measure-window", keys_needed(base=2), "not of 2"),
+    ("measure-window", keys_needed(rest=True), "where is the share?"),
+    ("measure-window", keys_needed(rounding=float), "a whole number"),
+    ("measure-window", lambda slope, share: keys_needed()(2 * slope, share), "does the slope come in twice?"),
+    ("measure-window", until_a_key_falls, "add them up"),
+    ("measure-window", not_normalised, "do the weights sum to 1"),
+    ("measure-window", steep_upwards, "which sign has the penalty?"),
+    ("measure-window", in_per_cent, "how large is the share"),
+    ("measure-window", lambda slope, share: 4096, "how large is the share"),
+    ("measure-window", lambda slope, share: round(4096 * share), "add them up with cumsum"),
+    ("measure-window", lambda slope, share: (weights(slope) >= 1 - share).sum() + 1, "do the weights sum to 1"),
+    ("measure-window", lambda slope, share: weights(slope).cumsum(0)[10], "add them up with cumsum"),
+    ("measure-window", lambda slope, share: max(2, keys_needed()(slope, share)), "add them up with cumsum"),
+    ("use-window", (19, 1179), "the first slope of 8 heads is 1/2"),
+    ("use-window", (5, 1179), "that is 90 %"),
+    ("use-window", (9, 1179), "a little less than 99 %"),
+    ("use-window", (1179, 10), "with the first slope of 8 heads"),
+    ("use-window", (10, 590), "the last slope of 8 heads, 1/256?"),
+    ("use-window", (10, one_more_until_it_is_enough(1 / 512, 0.99)), "with the slope 1/512"),
+    ("use-window", (10, 1178), "a little less than 99 %"),
+    ("use-window", (10, 4096), "with the last slope of 8 heads"),
+]

@@ -1,0 +1,268 @@
+"""Answers to the exercises: rotary embedding."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import d2lmini as d2l
+
+
+def rotary(
+    *faults: str,
+    exponents: Callable[[int], Tensor] = lambda p: torch.arange(0, p, 2) / p,
+    scale: Callable[[int], float] = math.sqrt,
+) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Attention with rotary embedding, with none, some or all of the faults of the exercise."""
+
+    def answer(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        m, n, p = len(Q), *K.shape
+        omega = 10000 ** -(torch.arange(p // 2) / p if "slow" in faults else exponents(p)).double()
+
+        def turn(X: Tensor, first: int, sign: int = 1) -> Tensor:
+            angles = torch.arange(first, first + len(X))[:, None] * omega
+            pairs = torch.view_as_complex(X.double().unflatten(-1, (-1, 2)).contiguous())
+            return torch.view_as_real(pairs * torch.exp(1j * sign * angles)).flatten(1)
+
+        back = -1 if "backwards" in faults else 1
+        queries = Q.double() if "plain queries" in faults else turn(Q, 0 if "queries" in faults else n - m, back)
+        keys = K.double() if "plain keys" in faults else turn(K, 0, -1 if "keys" in faults else back)
+        scores = queries @ keys.T / scale(p)
+        return scores.softmax(1) @ (turn(V, 0) if "values" in faults else V.double())
+
+    return answer
+
+
+FAULTS = {
+    "queries": "the queries are the last tokens",
+    "keys": "what is left of i and j",
+    "slow": "what is the frequency of the second pair?",
+    "values": "A value does not stand anywhere",
+}
+
+
+def list_faults() -> list[tuple[str, Any, str]]:
+    """Each choice of the starter's faults, and the hint for the first of them."""
+    found: list[tuple[str, Any, str]] = []
+    for count in range(1, 5):
+        for faults in itertools.combinations(FAULTS, count):
+            more = " (this is not the only fault)" if count > 1 else "\n"
+            hint = FAULTS[faults[0]]
+            found.append(("debug-rotary", rotary(*faults), hint))
+            found.append(("debug-rotary", rotary(*faults), more))
+    return found
+
+
+def with_package(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+    turned = d2l.apply_rotary(Q, offset=len(K) - len(Q)), d2l.apply_rotary(K)
+    return (turned[0] @ turned[1].T / math.sqrt(K.shape[1])).softmax(1) @ V
+
+
+def by_offsets(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+    """Right: only keys are turned, by how far they stand from the query."""
+    outputs = []
+    for i, q in enumerate(Q, start=len(K) - len(Q)):
+        turned = [d2l.apply_rotary(k[None], offset=abs(j - i))[0] for j, k in enumerate(K)]
+        back = [d2l.apply_rotary(q[None], offset=abs(j - i))[0] for j in range(len(K))]
+        scores = torch.stack([q @ t if j >= i else b @ K[j] for j, (t, b) in enumerate(zip(turned, back, strict=True))])
+        outputs.append((scores / math.sqrt(len(q))).softmax(0) @ V)
+    return torch.stack(outputs)
+
+
+def moved_on(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+    """Right: everything stands a hundred places later."""
+    queries, keys = d2l.apply_rotary(Q, offset=100 + len(K) - len(Q)), d2l.apply_rotary(K, offset=100)
+    return (queries @ keys.T / math.sqrt(K.shape[1])).softmax(1) @ V
+
+
+def rotary_in_place(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+    result = rotary()(Q, K, V)
+    Q += 1
+    return result
+
+
+def base(
+    *, turn: float = math.pi, steps: int = -1, exponent: Callable[[int], float] = lambda p: p / (p - 2)
+) -> Callable[[int, int], float]:
+    return lambda length, p: ((length + steps) / turn) ** exponent(p)
+
+
+def by_bisection(length: int, p: int) -> float:
+    """Right: the angle falls with the base."""
+    low, high = -50.0, 50.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if (length - 1) * math.exp(-middle * (p - 2) / p) > math.pi:
+            low = middle
+        else:
+            high = middle
+    return math.exp(low)
+
+
+def picture(first: str = "row", second: str = "column", *, share: bool = True) -> Callable[[Tensor], Tensor]:
+    """Rotary embedding of a picture, right unless told otherwise."""
+
+    def answer(X: Tensor) -> Tensor:
+        if share:
+            halves = X.chunk(2, dim=-1)
+            return torch.cat([turned(halves[0], first), turned(halves[1], second)], dim=-1)
+        half = X.shape[-1] // 2
+        return torch.cat([turned(X, first)[..., :half], turned(X, second)[..., half:]], dim=-1)
+
+    return answer
+
+
+def turned(part: Tensor, along: str, **options: Any) -> Tensor:
+    """A part of the features, turned by its row, its column, by both or by none."""
+    if along in ("row", "both"):
+        part = d2l.apply_rotary(part.transpose(0, 1), **options).transpose(0, 1)
+    return d2l.apply_rotary(part, **options) if along in ("column", "both") else part
+
+
+def split_at(k: int) -> Callable[[Tensor], Tensor]:
+    return lambda X: torch.cat([turned(X[..., :k], "row"), turned(X[..., k:], "column")], dim=-1)
+
+
+def with_options(rows: dict[str, Any], columns: dict[str, Any]) -> Callable[[Tensor], Tensor]:
+    def answer(X: Tensor) -> Tensor:
+        first, second = X.chunk(2, dim=-1)
+        return torch.cat([turned(first, "row", **rows), turned(second, "column", **columns)], dim=-1)
+
+    return answer
+
+
+def woven(X: Tensor) -> Tensor:
+    """Pairs alternate: one by row, one by column."""
+    pairs = X.unflatten(-1, (-1, 2)).clone()
+    pairs[..., 0::2, :] = turned(pairs[..., 0::2, :].flatten(-2), "row").unflatten(-1, (-1, 2))
+    pairs[..., 1::2, :] = turned(pairs[..., 1::2, :].flatten(-2), "column").unflatten(-1, (-1, 2))
+    return pairs.flatten(-2)
+
+
+def features_in_turn(X: Tensor) -> Tensor:
+    return torch.stack([turned(X[..., 0::2], "row"), turned(X[..., 1::2], "column")], dim=-1).flatten(-2)
+
+
+def by_parity(X: Tensor) -> Tensor:
+    """Every odd row stands at 1, and every even one at 0."""
+    first, second = X.chunk(2, dim=-1)
+    rows = [d2l.apply_rotary(row[:, None], offset=r % 2)[:, 0] for r, row in enumerate(first)]
+    return torch.cat([torch.stack(rows), d2l.apply_rotary(second)], dim=-1)
+
+
+def row_by_row(X: Tensor) -> Tensor:
+    """Right: a loop over the rows, each at its own position."""
+    half = X.shape[-1] // 2
+    rows = [d2l.apply_rotary(row[:, None, :half], offset=r)[:, 0] for r, row in enumerate(X)]
+    return torch.cat([torch.stack(rows), d2l.apply_rotary(X[..., half:])], dim=-1)
+
+
+def of_complex_numbers(X: Tensor) -> Any:
+    """Right: with numpy, a pair as a complex number."""
+    rows, columns, p = X.shape
+    pairs = X.numpy().astype(float).reshape(rows, columns, p // 2, 2) @ np.array([1, 1j])
+    omega = 10000.0 ** (-np.arange(0, p // 2, 2) / (p // 2))
+    r, c = np.arange(rows)[:, None, None], np.arange(columns)[None, :, None]
+    turns = np.concatenate(np.broadcast_arrays(r * omega + 0 * c, c * omega + 0 * r), axis=-1)
+    moved = pairs * np.exp(1j * turns)
+    return np.stack([moved.real, moved.imag], axis=-1).reshape(rows, columns, p)
+
+
+def picture_in_place(X: Tensor) -> Tensor:
+    result = picture()(X)
+    X.zero_()
+    return result
+
+
+RIGHT: dict[str, list[Any]] = {
+    "debug-rotary": [rotary(), with_package, by_offsets, moved_on, lambda *QKV: rotary()(*QKV).float()],
+    "rotary-base": [
+        base(),
+        by_bisection,
+        lambda length, p: torch.tensor(base()(length, p)),
+        lambda length, p: np.float64(math.exp(math.log((length - 1) / math.pi) * p / (p - 2))),
+        lambda length, p: (math.pi / (length - 1)) ** (-p / (p - 2)),
+    ],
+    "rotary-picture": [
+        picture(),
+        row_by_row,
+        of_complex_numbers,
+        lambda X: picture()(X).float(),
+        lambda X: picture()(X.double()),
+    ],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    *list_faults(),
+    ("debug-rotary", rotary("backwards"), "both turn by +iω"),
+    ("debug-rotary", rotary("plain queries"), "the queries do not turn at all"),
+    ("debug-rotary", rotary("plain keys"), "the keys do not turn at all"),
+    ("debug-rotary", rotary("plain queries", "plain keys"), "the queries do not turn at all (this"),
+    ("debug-rotary", rotary(exponents=lambda p: torch.arange(p // 2) / 2), "with p itself, not with p = 4"),
+    ("debug-rotary", rotary(exponents=lambda p: torch.linspace(0, 0.5, p // 2)), "(p - 2)/p, not 1/2"),
+    ("debug-rotary", rotary(exponents=lambda p: torch.linspace(0, 1, p // 2)), "(p - 2)/p, not 1\n"),
+    ("debug-rotary", rotary(exponents=lambda p: torch.arange(p // 2) / 2.0 * (p != 12)), "compare turned queries"),
+    ("debug-rotary", rotary(scale=lambda p: p), "which number are the scores divided by?"),
+    ("debug-rotary", rotary(scale=lambda p: p // 2), "not by the number of pairs"),
+    ("debug-rotary", rotary(scale=lambda p: math.sqrt(p // 2)), "not the number of its pairs"),
+    ("debug-rotary", rotary(scale=lambda p: 1), "the scores are divided by √p\n"),
+    ("debug-rotary", rotary(scale=lambda p: math.sqrt(12)), "compare turned queries"),
+    ("debug-rotary", rotary(exponents=lambda p: torch.arange(0, p, 2) / 12), "compare turned queries"),
+    ("debug-rotary", lambda Q, K, V: rotary()(Q, K, V.flip(0)), "compare turned queries"),
+    ("debug-rotary", lambda Q, K, V: V[: len(Q)], "compare turned queries"),
+    ("debug-rotary", rotary_in_place, "into new tensors"),
+    ("rotary-base", base(exponent=lambda p: 1), "the exponent (p - 2)/p, not 1"),
+    ("rotary-base", base(turn=2 * math.pi), "not 2π"),
+    ("rotary-base", base(turn=math.pi / 2), "how far is half a turn?"),
+    ("rotary-base", base(turn=1), "half a turn is π: where is it?"),
+    ("rotary-base", base(steps=0), "length - 1 steps"),
+    ("rotary-base", base(steps=1), "length - 1 steps, no more"),
+    ("rotary-base", base(exponent=lambda p: (p - 2) / p), "to the other side"),
+    ("rotary-base", base(exponent=lambda p: -p / (p - 2)), "the inverse"),
+    ("rotary-base", base(exponent=lambda p: 2 * p / (p - 2)), "not j/p"),
+    ("rotary-base", base(exponent=lambda p: p / 2), "Not the second one"),
+    ("rotary-base", base(exponent=lambda p: p / (p / 2 - 2 + (p == 4))), "a head has p/2 pairs"),
+    ("rotary-base", base(turn=1 / math.pi), "do not multiply"),
+    ("rotary-base", base(steps=0, exponent=lambda p: 1), "not 1 (this is not the only fault)"),
+    ("rotary-base", base(steps=0, turn=2 * math.pi), "not 2π (this is not the only fault)"),
+    ("rotary-base", base(turn=2 * math.pi, exponent=lambda p: p / (p - 1)), "not p - 1 (this is not the only fault)"),
+    ("rotary-base", base(turn=1, exponent=lambda p: (p - 2) / p), "to the other side as p/(p - 2) (this"),
+    ("rotary-base", lambda length, p: round(base()(length, p)), "do not round"),
+    ("rotary-base", base(turn=180), "π radians"),
+    ("rotary-base", base(exponent=lambda p: p / (p - 1)), "not p - 1"),
+    ("rotary-base", lambda length, p: base()(length, 10), "solve for the base"),
+    ("rotary-base", lambda length, p: max(1, base()(length, p)), "solve for the base"),
+    ("rotary-base", lambda length, p: 10000, "solve for the base"),
+    ("rotary-picture", lambda X: d2l.apply_rotary(X.flatten(0, 1)).reshape(X.shape), "one long sequence"),
+    ("rotary-picture", picture("column", "row"), "the first half turns by the row"),
+    ("rotary-picture", picture("row", "row", share=False), "none by the column"),
+    ("rotary-picture", d2l.apply_rotary, "none by the row"),
+    ("rotary-picture", picture("row", "none"), "the second half must turn"),
+    ("rotary-picture", picture("none", "column"), "the first half must turn"),
+    ("rotary-picture", picture("row", "row"), "both halves turn by the row"),
+    ("rotary-picture", picture("column", "column"), "both halves turn by the column"),
+    ("rotary-picture", picture(share=False), "those of width p/2"),
+    ("rotary-picture", picture("both", "both"), "none by both"),
+    ("rotary-picture", picture("both", "both", share=False), "none by both"),
+    ("rotary-picture", split_at(4), "yours are not"),
+    ("rotary-picture", split_at(2), "yours are not"),
+    ("rotary-picture", split_at(-4), "yours are not"),
+    ("rotary-picture", by_parity, "only tell odd rows from even ones"),
+    ("rotary-picture", woven, "yours alternate"),
+    ("rotary-picture", features_in_turn, "yours alternate"),
+    ("rotary-picture", with_options({"offset": 1}, {"offset": 1}), "rows and columns count from 0"),
+    ("rotary-picture", with_options({"offset": 1}, {}), "rows count from 0"),
+    ("rotary-picture", with_options({}, {"offset": 1}), "columns count from 0"),
+    ("rotary-picture", with_options({"pairing": "halves"}, {"pairing": "halves"}), "pairs are neighbours"),
+    ("rotary-picture", with_options({"base": 100}, {"base": 100}), "look at a single feature"),
+    ("rotary-picture", lambda X: X, "nothing is turned"),
+    ("rotary-picture", lambda X: 2 * picture()(X), "look at a single feature"),
+    ("rotary-picture", lambda X: picture()(X[..., :12])[..., : X.shape[2]], "the shape of each step"),
+    ("rotary-picture", picture_in_place, "into a new tensor"),
+]
