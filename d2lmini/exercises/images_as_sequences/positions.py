@@ -98,20 +98,29 @@ def _list_wrong_orders(P: Tensor, order: Tensor) -> dict[str, Tensor]:
     return wrong
 
 
-# By how much less of the digits the CNN gets right when it is trained and tested on scrambled ones.
+# Accuracy on scrambled digits of the chapter's CNNs: trained on digits, and trained on scrambled digits.
 prediction(
     "use-scrambled",
     Number(
-        "the loss of accuracy",
-        0.02,
-        hint="fit(CNN, seed, X=scrambled digits), tested on scrambled digits; before minus after, in the mean",
+        "the first accuracy",
+        0.07,
+        hint="the three models of models['CNN'] on scrambled test digits, without training them again",
         mistakes={
-            "scramble the digits that it is trained on, too": (0.6, 0.7, 0.8),
-            "before minus after: a loss is more than 0": (-0.03,),
-            "that is the accuracy that is left: how much is lost?": 0.96,
-            "a share is a number between 0 and 1": (1, 2, 3),
+            "that is the accuracy on digits that are not scrambled": 0.98,
+            "a share is a number between 0 and 1": (5, 6, 7, 8),
         },
-        tolerance=0.025,
+        tolerance=0.06,
     ),
-    right="a few hundredths: in pictures this small each cell before the last layer sees nearly all pixels anyway",
+    Number(
+        "the second accuracy",
+        0.97,
+        hint="fit(CNN, seed, X=scrambled training digits), tested on scrambled digits, in the mean of two seeds",
+        mistakes={
+            "scramble the digits that it is trained on, too": (0.05, 0.08),
+            "scramble the test digits in the same way as those of the training": (0.11, 0.14),
+            "a share is a number between 0 and 1": 97,
+        },
+        tolerance=0.014,
+    ),
+    right="no better than guessing, until it is trained on scrambled digits; then it loses a hundredth or two",
 )
