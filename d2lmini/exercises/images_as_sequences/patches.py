@@ -136,6 +136,10 @@ def _expect_refusal(patchify: Any, height: int, width: int, size: int) -> None:
     except (AssertionError, RuntimeError) as error:
         hint = "raise ValueError(...) yourself, before anything is reshaped"
         raise WrongAnswer(claim, hint, given=given, got=type(error).__name__) from error
+    if isinstance(found, BaseException):
+        raise WrongAnswer(
+            claim, "raise it: return would hand it on like a result", given=given, got=type(found).__name__
+        )
     hint = "what became of the last row or column? Check the height and the width, each by itself"
     raise WrongAnswer(claim, hint, given=given, got=found)
 

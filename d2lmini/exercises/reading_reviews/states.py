@@ -32,7 +32,13 @@ def check_debug_maximum(maximum: Any) -> str:
     ):
         H, valid_lens = torch.tensor(rows), torch.tensor(lens)
         given = f"H = torch.tensor({rows}); valid_lens = torch.tensor({lens})"
-        found = maximum(H, valid_lens)
+        try:
+            found = maximum(H, valid_lens)
+        except (IndexError, RuntimeError, ValueError) as error:
+            if 0 not in lens:
+                raise
+            hint = "a review without words has nothing to take a maximum of: it has zeros"
+            raise WrongAnswer("a review may be empty", hint, given=given, got=error) from error
         expect_unchanged("valid_lens", valid_lens, valid_lens, given=given)
         if isinstance(found, tuple):
             raise WrongAnswer("it returns a tensor", "max(dim=...) gives a pair: values and indices", given=given)

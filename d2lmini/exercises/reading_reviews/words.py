@@ -82,6 +82,11 @@ def check_encode_words(encode_words: Any) -> str:
         except KeyError as error:
             hint = "vocabulary[word] fails for a word that is not in it; vocabulary.get(word, 1) does not"
             raise WrongAnswer("unknown words have a number, too", hint, given=given, got=repr(error)) from error
+        except (IndexError, RuntimeError, ValueError) as error:
+            if [] not in texts:
+                raise
+            hint = "the second text has no words: what does x[-0:] take, and how many numbers go into its row?"
+            raise WrongAnswer("a text may be empty", hint, given=given, got=error) from error
         tokens, words = expect_pair(found, claim="it returns two tensors", hint="return tokens, words", given=given)
         if not isinstance(tokens, Tensor) or not isinstance(words, Tensor):
             hint, got = "make both of them tensors: torch.tensor(...)", " and ".join(type(x).__name__ for x in found)

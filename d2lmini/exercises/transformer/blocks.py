@@ -82,7 +82,7 @@ _WRONG_ORDERS: dict[bool, dict[str, Order]] = {
         "one norm for each layer is enough, after the sum": lambda X, f, norm: norm(norm(X) + norm(f(X))),
         "post-norm: the layer gets X itself": lambda X, f, norm: norm(X + f(norm(X))),
         "where is the X that is added?": lambda X, f, norm: norm(f(X)),
-        "and the norm?": lambda X, f, norm: X + f(X),
+        "and the norm after each sum?": lambda X, f, norm: X + f(X),
     },
     True: {
         "norm_first is True: which of the two orders of (7.4) is that?": lambda X, f, norm: norm(X + f(X)),

@@ -84,7 +84,7 @@ def _find_fault(decoder: Any, X: Tensor, memory: Tensor) -> str:
         return "when the last tokens of X change, the first outputs move. Which tokens may token 0 see?"
     if any(leaks):
         return "when does a decoder have to be causal? Always: a mask that comes and goes measures nothing"
-    return "three times: read the stream through a norm, and add to the stream"
+    return "print the stream after each of the three layers: what did the layer read, and what was its output added to?"
 
 
 def _norm(X: Tensor) -> Tensor:
@@ -139,6 +139,11 @@ def _list_wrong_blocks() -> dict[str, Block]:
     def old_query(X: Tensor, memory: Tensor) -> Tensor:
         return _decode(X, memory, ask=lambda _: _norm(X))
 
+    def cross_first(X: Tensor, memory: Tensor) -> Tensor:
+        X = X + _across(_norm(X), memory, memory)
+        X = X + _LOOK(_norm(X), _norm(X), _norm(X), mask=causal_mask(X.shape[1]))
+        return X + _norm(X).sin()
+
     def triangle(X: Tensor, memory: Tensor) -> Tensor:
         mask = torch.ones(X.shape[1], memory.shape[1], dtype=torch.bool).tril()
         return _decode(X, memory, cross={"mask": mask})
@@ -159,6 +164,8 @@ def _list_wrong_blocks() -> dict[str, Block]:
         "self-attention reads through a norm, too": block(norm=lambda X: X),
         "the feed-forward network reads through a norm, too": block(compute=lambda X: X),
         "the feed-forward network adds to the stream": block(third=only),
+        "self-attention comes first: a token looks back before it looks across": cross_first,
+        "keys and values are the memory, all of it": lambda X, memory: _decode(X, memory[:, :-1]),
         "where is the feed-forward network?": block(third=lambda X, found: X),
         "where is the first residual connection?": block(first=only),
         "a causal mask is for the target tokens: the whole source is known": triangle,

@@ -74,6 +74,7 @@ def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor,
             ),
             "the row is taken as it is, padding included: its last tokens count as well": (
                 right_inputs.masked_fill(places > lens[:, None], 0),
+                right_inputs.masked_fill(places > lens[:, None], 11),
                 F.pad(target[:, :-1], (2, 0), value=10),
             ),
             "first inputs, then labels": _make_labels(target, lens),

@@ -55,7 +55,7 @@ def check_draft(accepted: Any) -> str:
             first_wrong,
             claim="it is the number of right tokens before the first wrong one",
             given=given,
-            hint="logits at place i belong to the token after input i: the first input is last, not draft[0]",
+            hint="print, for each place, what the decoder was given, what it writes there, and the draft",
             mistakes=_list_wrong_counts(by, last, draft, first_wrong),
         )
         if decoder.calls != 1:
@@ -83,6 +83,9 @@ def _list_wrong_counts(by: int, last: int, draft: Tensor, first_wrong: int) -> d
             "how many tokens has the draft? Each of them can be right": length - 1.0,
         }
     wrong: dict[str, float | tuple[float, ...]] = {"the wrong token itself does not count": first_wrong + 1.0}
+    if first_wrong > 1:
+        hint = "logits at place i belong to the token after input i: the first input is last, not draft[0]"
+        wrong[hint] = (0.0, first_wrong - 1.0)
     if length > 1:
         wrong["after the first wrong token later matches mean nothing"] = length - 1.0
         wrong["does greedy decoding write each token of the draft?"] = float(length)

@@ -73,7 +73,7 @@ def _list_cases() -> list[tuple[list[Tensor], list[Tensor]]]:
     second = [torch.tensor(words) for words in ([7, 7, 0, 6], [0])]
     other = [torch.zeros(4, 2), torch.tensor([[-1.5, 1.0]])]
     third = [torch.tensor(words) for words in ([4, 0], [4, 0], [3, 5, 0, 0, 1, 2])]
-    last = [torch.tensor([[0.0, -0.25], [0.0, 0.0]])] * 2 + [torch.zeros(6, 2)]
+    last = [torch.tensor([[0.125, -0.25], [0.0, 0.0]])] * 2 + [torch.zeros(6, 2)]
     return [(first, leaks), (second, other), (third, last)]
 
 
@@ -88,7 +88,11 @@ def _list_wrong_changes(every: Tensor, sizes: list[Tensor]) -> dict[str, float |
         "the largest change, not the length of them all": every.norm().item(),
         "the change of a number, not the length of a token's change": tokens.norm(dim=1).max().item(),
         "the largest change, not its square": right**2,
-        "all sentences of the batch, please": tuple(end for end in ends if end != right),
+        "all sentences of the batch, please": tuple(end for end in ends if 0 < end < right),
+        "each real token of a sentence counts, not only its first or last one": (
+            torch.stack([size[0] for size in sizes]).abs().max().item(),
+            torch.stack([size[-1] for size in sizes]).abs().max().item(),
+        ),
         "at the padding itself the output means nothing: leave it out": 99.0,
         "what leaks here must show: compare each sentence in the batch with the sentence alone": 0.0,
     }

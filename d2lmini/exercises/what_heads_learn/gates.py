@@ -24,7 +24,7 @@ class _Losses:
             claim = "losses is given gates (examples, heads)"
             raise WrongAnswer(claim, hint, given=self.given, expected=tuple(self.slopes.shape), got=shape)
         # the derivative of s (g³ - g) is 2s at 1 and -s at 0
-        return (self.slopes.to(gates.dtype) * (gates**3 - gates)).sum(dim=1)
+        return (self.slopes.to(gates.dtype) * (gates**3 - gates)).sum(dim=1) + 5
 
 
 @checker("gate-importance")
@@ -37,7 +37,7 @@ def check_gate_importance(gate_importance: Any) -> str:
         [[2.0, -0.5]],
     ):
         slopes = torch.tensor(rows)
-        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 - g)).sum(dim=1)"
+        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 - g)).sum(dim=1) + 5"
         losses = _Losses(slopes, given)
         expect_close(
             gate_importance(losses, slopes.shape[1], len(slopes)),

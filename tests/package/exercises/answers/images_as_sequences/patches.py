@@ -251,6 +251,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("patchify", patches(2, 4, 3, 5, 1, error=AssertionError), "raise ValueError"),
     ("patchify", patches(2, 4, 3, 5, 1, error=RuntimeError), "before anything is reshaped"),
     ("patchify", patches(2, 4, 3, 5, 1, keep=False), "what became of the last row or column?"),
+    (
+        "patchify",
+        lambda X, size: unfolded(X, size) if X.shape[2] % size == X.shape[3] % size == 0 else ValueError("size"),
+        "raise it",
+    ),
     ("patchify", checks_height_only, "Check the height and the width"),
     ("patchify", patchify_by_sum, "each by itself"),
     ("patchify", checks_the_area, "each by itself"),

@@ -90,6 +90,7 @@ RIGHT: dict[str, list[Any]] = {
         maximum_in_numpy,
         maximum_by_sort,
         maximum_by_cummax,
+        lambda H, lens: maximum(filler=float(H.min()))(H, lens),
         maximum(filler=torch.finfo(torch.float32).min),
     ],
 }
@@ -109,6 +110,17 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-maximum", penalised(torch.inf), "what never wins"),
     ("debug-maximum", maximum(keep_empty=False), "a review without words"),
     ("debug-maximum", maximum(empty=torch.nan), "a review without words"),
+    (
+        "debug-maximum",
+        lambda H, lens: torch.stack([h[:n].amax(0) for h, n in zip(H, lens, strict=True)]),
+        "a review without words",
+    ),
+    (
+        "debug-maximum",
+        lambda H, lens: maximum(keep_empty=False)(H, lens) * (lens[:, None] > 0),
+        "a review without words",
+    ),
+    ("debug-maximum", lambda H, lens: maximum()(H, lens).relu(), "what is smaller than all"),
     ("debug-maximum", lambda H, lens: H.max(dim=1), "gives a pair"),
     ("debug-maximum", lambda H, lens: -maximum()(-H, lens), "that is the minimum"),
     ("debug-maximum", lambda H, lens: maximum()(H.abs(), lens), "not the largest size"),

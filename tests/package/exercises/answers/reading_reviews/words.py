@@ -63,6 +63,15 @@ def encode_by_left_padding(texts: Texts, vocabulary: dict[str, int], longest: in
     return tokens, torch.arange(tokens.shape[1]) >= tokens.shape[1] - lens[:, None]
 
 
+def encode_from_behind(texts: Texts, vocabulary: dict[str, int], longest: int) -> Any:
+    """Of an empty text it takes the slice -0: that is, the whole row."""
+    tokens = torch.zeros(len(texts), min(longest, max(map(len, texts))), dtype=torch.long)
+    for row, text in zip(tokens, texts, strict=True):
+        kept = text[-longest:]
+        row[-len(kept) :] = torch.tensor([vocabulary.get(word, 1) for word in kept])
+    return tokens, tokens != 0
+
+
 def encode_and_empty(texts: Texts, vocabulary: dict[str, int], longest: int) -> Any:
     found = encode()(texts, vocabulary, longest)
     texts[0].clear()
@@ -227,6 +236,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("encode-words", encode_by_place, "number of the word"),
     ("encode-words", encode_and_empty, "work on copies"),
     ("encode-words", encode_and_add, "work on copies"),
+    ("encode-words", encode_from_behind, "what does x[-0:] take"),
     ("encode-words", encode_strictly, "vocabulary.get(word, 1)"),
     ("encode-words", encode(words=lambda tokens, words: words.sum(dim=1)), "where a text begins"),
     ("encode-words", encode(words=lambda tokens, words: words.long()), "a mask holds True and False"),

@@ -83,6 +83,13 @@ def by_hand(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: An
     return X + ffn(normed(X))
 
 
+def by_lengths(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
+    Y, lens = normed(X), torch.arange(1, X.shape[1] + 1).repeat(len(X), 1)
+    X = X + look_back(Y, Y, Y, valid_lens=lens)
+    X = X + look_across(normed(X), memory, memory)
+    return X + ffn(normed(X))
+
+
 def in_place(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
     X += decoder()(X, memory, look_back, look_across, ffn, training) - X
     return X
@@ -97,6 +104,13 @@ def swapped(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: An
     return decoder()(X, memory, look_across, look_back, ffn, training)
 
 
+def cross_before_self(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
+    X = X + look_across(normed(X), memory, memory)
+    Y = normed(X)
+    X = X + look_back(Y, Y, Y, mask=d2l.causal_mask(X.shape[1]))
+    return X + ffn(normed(X))
+
+
 def raising(*_: Any) -> Tensor:
     return torch.zeros(int("x"))
 
@@ -105,6 +119,7 @@ RIGHT: dict[str, list[Any]] = {
     "debug-decoder": [
         decoder(),
         by_hand,
+        by_lengths,
         decoder(mask=lambda n: torch.ones(n, n, dtype=torch.bool).tril()),
         decoder(mask=lambda n: ~torch.ones(1, n, n, dtype=torch.bool).triu(1)),
         decoder(across=lambda f, Y, memory: f(Y, memory, memory, mask=torch.ones(1, dtype=torch.bool))),
@@ -155,12 +170,23 @@ WRONG: list[tuple[str, Any, str]] = [
         ),
         "the whole source is known",
     ),
-    ("debug-decoder", decoder(second=lambda X, Y, found: X + 2 * found), "three times: read the stream"),
+    (
+        "debug-decoder",
+        decoder(second=lambda X, Y, found: X + 2 * found),
+        "print the stream after each of the three layers",
+    ),
     ("debug-decoder", lambda *args: None, "return the stream"),
     ("debug-decoder", normed_together, "each token has a norm of its own"),
     ("debug-decoder", in_place, "works in place"),
     ("debug-decoder", unnormed_read, "self-attention reads through a norm"),
     ("debug-decoder", swapped, "which of them is called where?"),
+    ("debug-decoder", cross_before_self, "a token looks back before it looks across"),
+    (
+        "debug-decoder",
+        decoder(across=lambda f, Y, memory: f(Y, memory[:, :-1], memory[:, :-1])),
+        "the memory, all of it",
+    ),
+    ("debug-decoder", decoder(mask=lambda n: ~d2l.causal_mask(n)), "Which tokens may token 0 see?"),
     ("debug-decoder", raising, "run it yourself"),
     ("debug-decoder", decoder(mask=lambda n: torch.ones(n, n).tril()), "True where a query may look"),
     (
@@ -175,6 +201,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("debug-decoder", decoder(third=lambda X, ffn: X), "where is the feed-forward network?"),
     ("debug-decoder", lambda *a: normed(decoder()(*a)), "no norm at the end of a block"),
-    ("debug-decoder", decoder(third=lambda X, ffn: X + 0.99 * ffn(normed(X))), "three times: read the stream"),
+    (
+        "debug-decoder",
+        decoder(third=lambda X, ffn: X + 0.99 * ffn(normed(X))),
+        "print the stream after each of the three layers",
+    ),
     ("debug-decoder", decoder(masked=lambda training: training), "a mask that comes and goes"),
 ]

@@ -235,6 +235,14 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("shifted-targets", lambda *a: [part.int() for part in right_targets(*a)], "F.cross_entropy ask for it"),
     ("shifted-targets", lambda *a: [part[:, :-1] for part in right_targets(*a)], "write the shape"),
+    (
+        "shifted-targets",
+        lambda t, lens, bos, eos: (
+            F.pad(hidden_padding(t, lens, eos), (1, 0), value=bos),
+            right_targets(t, lens, bos, eos)[1],
+        ),
+        "the row is taken as it is",
+    ),
     ("shifted-targets", targets_in_place, "changes the caller's tensor"),
     ("shifted-targets", lambda *args: right_targets(*args)[0], "return inputs, labels"),
     ("shifted-targets", lambda *args: [part.tolist() for part in right_targets(*args)], "return inputs, labels"),

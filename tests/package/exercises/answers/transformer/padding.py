@@ -74,6 +74,18 @@ def largest_of_each(encoder: Any, sentences: Sentences) -> Tensor:
     return torch.stack([t[: len(s)].abs().max() - a for t, a, s in zip(together, alone, sentences, strict=True)]).max()
 
 
+def only_last(encoder: Any, sentences: Sentences) -> float:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    found = encoder(batch, lens)
+    return max((found[i, len(s) - 1] - encoder(s[None])[0, -1]).abs().max().item() for i, s in enumerate(sentences))
+
+
+def against_padded_alone(encoder: Any, sentences: Sentences) -> float:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    alone = [encoder(row[None], n[None])[0, :n] for row, n in zip(batch, lens, strict=True)]
+    return max((row[: len(a)] - a).abs().max().item() for row, a in zip(encoder(batch, lens), alone, strict=True))
+
+
 def as_floats(encoder: Any, sentences: Sentences) -> Any:
     return padded()(encoder, [sentence.float() for sentence in sentences])
 
@@ -108,6 +120,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-padding", padded(fill=1), "then zeros"),
     ("measure-padding", padded(front=True), "the real tokens first"),
     ("measure-padding", lambda encoder, sentences: 0.0, "pad_sequence, or F.pad"),
+    ("measure-padding", only_last, "not only its first or last one"),
+    ("measure-padding", against_padded_alone, "the sentence alone"),
     ("measure-padding", as_floats, "looked up by integers"),
     (
         "measure-padding",
