@@ -1,4 +1,4 @@
-"""What is added and normed, and who sees what."""
+"""What is counted, and what is added and normed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini.attention.heads import MultiHeadAttention
-from d2lmini.attention.masks import causal_mask
-from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_shape, expect_unchanged
+from d2lmini.exercises.core import checker, expect_close, expect_function, expect_unchanged
+from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
-from d2lmini.transformer.layers import PositionWiseFFN
 
 # Parameters of an encoder block, weights of cross-attention, numbers in a key-value cache.
 prediction(
@@ -25,7 +23,7 @@ prediction(
             "the matrices are all there. (7.1) has two biases, and a norm learns two vectors": 49152,
             "the norms learn something, too: gamma and b": 49472,
             "(7.1) has two biases: of which sizes?": 49408,
-            "there are two norms": 49600,
+            "how many norms are there, and how many vectors does each of them learn?": 49600,
             "the attention has no bias here": 49984,
             "the feed-forward network has two matrices": 33344,
             "the hidden layer has the width 4d": 24960,
@@ -70,16 +68,21 @@ def _norm(X: Tensor, dim: int | tuple[int, ...] = -1, eps: float = 1e-5, *, unbi
 
 
 Layer = Callable[[Tensor], Tensor]
+Order = Callable[[Tensor, Layer, Layer], Tensor]
 
-# What a wrong order of addition and norm makes of X and a layer, by the hint for it.
-_WRONG_ORDERS: dict[bool, dict[str, Callable[[Tensor, Layer, Layer], Tensor]]] = {
+_ORDERS: dict[bool, Order] = {
+    False: lambda X, f, norm: norm(X + f(X)),
+    True: lambda X, f, norm: X + f(norm(X)),
+}
+# A wrong order of addition and norm, by the hint for it.
+_WRONG_ORDERS: dict[bool, dict[str, Order]] = {
     False: {
         "post-norm: the norm is over the sum. What is the mean of your output?": lambda X, f, norm: X + norm(f(X)),
         "norm_first is False: which of the two orders of (7.4) is that?": lambda X, f, norm: X + f(norm(X)),
-        "one norm is enough, after the sum": lambda X, f, norm: norm(norm(X) + norm(f(X))),
+        "one norm for each layer is enough, after the sum": lambda X, f, norm: norm(norm(X) + norm(f(X))),
         "post-norm: the layer gets X itself": lambda X, f, norm: norm(X + f(norm(X))),
         "where is the X that is added?": lambda X, f, norm: norm(f(X)),
-        "and the norm?": lambda X, f, norm: X + f(X),
+        "and the norm after each sum?": lambda X, f, norm: X + f(X),
     },
     True: {
         "norm_first is True: which of the two orders of (7.4) is that?": lambda X, f, norm: norm(X + f(X)),
@@ -88,7 +91,7 @@ _WRONG_ORDERS: dict[bool, dict[str, Callable[[Tensor, Layer, Layer], Tensor]]] =
         ),
         "pre-norm: the norm comes before the layer": lambda X, f, norm: X + norm(f(X)),
         "where is the stream that is added to?": lambda X, f, norm: f(norm(X)),
-        "pre-norm has no norm after the sum": lambda X, f, norm: norm(X + f(norm(X))),
+        "pre-norm has no norm after each sum": lambda X, f, norm: norm(X + f(norm(X))),
     },
 }
 _WRONG_NORMS: dict[str, Layer] = {
@@ -109,129 +112,65 @@ _WRONG_NORMS: dict[str, Layer] = {
 
 
 @checker("add-norm")
-def check_add_norm(add_and_norm: Any) -> str:
-    """`add_and_norm(X, layer, norm_first)`: a layer in the residual stream, in both orders."""
-    expect_function(add_and_norm)
-    tokens = 3 * torch.randn(2, 3, 4) + 1
-    flat = torch.full((1, 2, 4), 2.0)
-    for X, given, tolerance in (
-        (tokens, "random tokens", 1e-3),  # which epsilon it is does not show yet
-        (0.005 * tokens, "tiny random tokens", 1e-4),
-        (flat, "a token of equal numbers", 1e-4),
+def check_add_norm(run_stack: Any) -> str:
+    """`run_stack(X, layers, norm_first)`: layers in the residual stream, in both orders."""
+    expect_function(run_stack)
+    (X,), draw = draw_inputs(4, most=9, X=(2, 3, 4))
+    (longer,), draw_longer = draw_inputs(5, most=9, X=(3, 2, 5))
+    three: list[Layer] = [torch.sin, torch.cos, torch.tanh]
+    two: list[Layer] = [torch.cos, torch.sin]
+    one: list[Layer] = [torch.sin]
+    for tokens, given, layers, tolerance in (
+        (X, draw, three, 1e-3),  # which epsilon it is does not show yet
+        (longer, draw_longer, two, 1e-3),
+        (torch.full((1, 2, 4), 2.0), "torch.manual_seed(0); X = torch.full((1, 2, 4), 2.0)", one, 1e-4),
+        (X / 2000, f"{draw}; X = X / 2000", one, 1e-4),
     ):
-        for norm_first, orders in _WRONG_ORDERS.items():
-            layer: Layer = lambda Z: Z.sin()  # noqa: E731
-            expected = X + layer(_norm(X)) if norm_first else _norm(X + layer(X))
-            mistakes = {
-                hint: X + layer(norm(X)) if norm_first else norm(X + layer(X)) for hint, norm in _WRONG_NORMS.items()
-            }
-            mistakes |= {hint: order(X, layer, _norm) for hint, order in orders.items()}
-            argument = X.clone()
+        code = ", ".join(f"torch.{layer.__name__}" for layer in layers)
+        for norm_first in (False, True):
             expect_close(
-                add_and_norm(argument, layer, norm_first),
-                expected,
-                claim=f"it is {'pre' if norm_first else 'post'}-norm",
-                given=f"{given}, norm_first={norm_first}",
-                hint="print the result after each step: layer, sum, norm",
-                mistakes=mistakes,
+                run_stack(tokens, list(layers), norm_first),
+                _run_stack(tokens, layers, _ORDERS[norm_first], last=norm_first),
+                claim="each layer adds to the stream, and the norms stand where (7.4) has them",
+                given=f"{given}; layers = [{code}]; norm_first = {norm_first}",
+                hint="print the stream after each step: layer, sum, norm",
+                mistakes=_list_wrong_stacks(tokens, layers, norm_first),
                 tolerance=tolerance,
             )
-            expect_unchanged("X", argument, X, "X += ... changes the caller's tensor")
-    return "both orders, each token normed by itself, epsilon under the root, X unchanged"
+            expect_unchanged("X", tokens, tokens, "X += ... changes the caller's tensor")
+    return "both orders, each token normed by itself, epsilon under the root, one more norm on top of pre-norm"
 
 
-@checker("debug-decoder")
-def check_debug_decoder(decoder: Any) -> str:
-    """A pre-norm decoder block: causal in both modes, keys and values from the memory, added to the stream."""
-    expect_function(decoder)
-    X, memory = torch.randn(2, 5, 8), torch.randn(2, 3, 8)
-    look_back, look_across = (MultiHeadAttention(8, 8, 8, 8, 2, 0.0) for _ in range(2))
-    ffn = PositionWiseFFN(8, 16, 8)
-    later = torch.cat([X[:, :3], torch.randn(2, 2, 8)], dim=1)
-
-    def run(X: Tensor, memory: Tensor, training: bool) -> Tensor:
-        return _run_decoder(lambda *inputs: decoder(*inputs, look_back, look_across, ffn, training), X, memory)
-
-    leaks: list[bool] = []
-    with torch.no_grad():
-        for training in (False, True):
-            if torch.equal(run(X, memory + 1.0, training), run(X, memory, training)):
-                hint = "cross-attention: the queries come from the decoder. And the keys and values?"
-                raise WrongAnswer("another memory gives another output", hint, given=f"training={training}")
-            moved = (run(later, memory, training) - run(X, memory, training))[:, :3].abs().max().item()
-            leaks.append(moved > 1e-6)
-        if any(leaks):
-            only_once = "when does a decoder have to be causal? Always: a mask that comes and goes measures nothing"
-            hint = "which tokens may token 0 see? Itself, and no other" if all(leaks) else only_once
-            given = "tokens 3 and 4 of X are changed, " + ("in both modes" if all(leaks) else "in one mode of two")
-            raise WrongAnswer("the outputs 0 to 2 stay as they are", hint, given=given)
-        for training in (False, True):
-            _expect_decoder(run(X, memory, training), X, memory, look_back, look_across, ffn)
-    return "causal in training and in evaluation, keys and values from the memory, all added to the stream"
+def _run_stack(X: Tensor, layers: list[Layer], order: Order, norm: Layer = _norm, *, last: bool) -> Tensor:
+    for layer in layers:
+        X = order(X, layer, norm)
+    return norm(X) if last else X
 
 
-def _run_decoder(decoder: Callable[[Tensor, Tensor], Any], X: Tensor, memory: Tensor) -> Tensor:
-    try:
-        found = decoder(X.clone(), memory.clone())
-    except ValueError as error:
-        hint = "keys and values both come from the memory, all of it; its length has nothing to do with X"
-        if "mask must broadcast" in str(error):
-            hint = "cross-attention needs no causal mask: the whole source is known"
-        raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
-    except RuntimeError as error:
-        if "must match the size" not in str(error):
-            raise
-        hint = "who asks, and who is asked? What is added to X has a row for each token of X"
-        raise WrongAnswer("5 target tokens and a memory of 3 go together", hint, got=error) from error
-    return expect_shape(found, X.shape, claim="it returns a tensor of the shape of X", hint="return the stream")
-
-
-def _expect_decoder(got: Tensor, X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any) -> None:
-    mask, normed = causal_mask(X.shape[1]), _norm(X)
-    first = X + look_back(normed, normed, normed, mask=mask)
-    found = look_across(_norm(first), memory, memory)
-    expect_close(
-        got,
-        first + found + ffn(_norm(first + found)),
-        claim="it is a pre-norm decoder block",
-        given="random X of 5 tokens, memory of 3",
-        hint="three times: read the stream through a norm, and add to the stream",
-        mistakes=_list_wrong_streams(X, memory, look_back, look_across, ffn),
-    )
-
-
-def _list_wrong_streams(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any) -> dict[str, Tensor]:
-    def rest(X: Tensor) -> Tensor:
-        return X + ffn(_norm(X))
-
-    def across(queries: Tensor, memory: Tensor = memory, mask: Tensor | None = None) -> Tensor:
-        return look_across(queries, memory, memory, mask=mask)
-
-    mask, normed = causal_mask(X.shape[1]), _norm(X)
-    back = look_back(normed, normed, normed, mask=mask)
-    first, on_normed = X + back, normed + back
-    found = across(_norm(first))
-    second = first + found
-    post = _norm(X + look_back(X, X, X, mask=mask))
-    post = _norm(post + across(post))
-    strict = X + look_back(normed, normed, normed, mask=mask.tril(-1))
-    on_source = torch.ones(5, 3, dtype=torch.bool).tril()
-    return {
-        "the first addition, too: the stream itself is added to": rest(on_normed + across(_norm(on_normed))),
-        "the last addition, too: the stream itself is added to": _norm(second) + ffn(_norm(second)),
-        "this is post-norm: pre-norm has its norms before the layers": _norm(post + ffn(post)),
-        "a token sees itself, too": rest(strict + across(_norm(strict))),
-        "the stream is X: what is added to must not have gone through a norm": rest(_norm(first) + found),
-        "the stream goes on after cross-attention: what is added to what?": rest(found),
-        "cross-attention reads the stream as it is now, after self-attention": rest(first + across(normed)),
-        "the memory has its norm from the encoder": rest(first + across(_norm(first), _norm(memory))),
-        "the queries of cross-attention go through the norm, as everything that a layer reads": (
-            rest(first + across(first))
+def _list_wrong_stacks(X: Tensor, layers: list[Layer], norm_first: bool) -> dict[str, tuple[Tensor, ...]]:
+    right = _ORDERS[norm_first]
+    first = X + sum(layer(_norm(X) if norm_first else X) for layer in layers)
+    wrong = {
+        "the second layer reads what the first one has left in the stream, not X": (_norm(first), first),
+        "the layers come one after the other, the first one first": (
+            _run_stack(X, layers[::-1], right, last=norm_first),
         ),
-        "the feed-forward network reads through a norm, too": second + ffn(second),
-        "the feed-forward network adds to the stream": ffn(_norm(second)),
-        "where is the first residual connection?": rest(back + across(_norm(back))),
-        "a causal mask is for the target tokens: the whole source is known": (
-            rest(first + across(_norm(first), mask=on_source))
+        "how many layers are there? Each of them adds something": (
+            _run_stack(X, layers[:1], right, last=norm_first),
+            _run_stack(X, layers[-1:], right, last=norm_first),
         ),
     }
+    wrong = {} if len(layers) == 1 else wrong
+    if norm_first:
+        wrong["a stack of pre-norm layers is not normed at its end: which norm is missing?"] = (
+            _run_stack(X, layers, right, last=False),
+        )
+    else:
+        wrong["post-norm has a norm after each sum already: the stack needs no other one"] = (
+            _run_stack(X, layers, right, last=True),
+        )
+    for hint, order in _WRONG_ORDERS[norm_first].items():
+        wrong[hint] = tuple(_run_stack(X, layers, order, last=last) for last in (True, False))
+    for hint, norm in _WRONG_NORMS.items():
+        wrong[hint] = (_run_stack(X, layers, right, norm, last=norm_first),)
+    return wrong

@@ -1,4 +1,4 @@
-"""What a decoder is trained on, and how it writes: targets, caches, drafts."""
+"""What a decoder is trained on, and how it attends with a cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
@@ -15,13 +15,11 @@ from d2lmini.exercises.core import (
     checker,
     expect_close,
     expect_function,
-    expect_measured,
     expect_pair,
     expect_shape,
     expect_unchanged,
 )
-from d2lmini.transformer.stacks import TransformerDecoder
-from d2lmini.transformer.state import DecoderState
+from d2lmini.exercises.inputs import draw_inputs
 
 _IGNORED = -100  # the label that F.cross_entropy leaves out
 
@@ -54,7 +52,7 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
 
 
 def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
-    right_inputs = F.pad(target, (1, 0), value=10)
+    right_inputs, places = F.pad(target, (1, 0), value=10), torch.arange(target.shape[1] + 1)
     if torch.equal(labels, inputs) and torch.equal(labels, right_inputs):
         hint = "label and input are the same token: what does the decoder learn from that? The loss would be 0"
         raise WrongAnswer("a label is the token that comes next", hint, given=given, got=labels)
@@ -70,6 +68,15 @@ def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor,
                 torch.arange(target.shape[1] + 1) == lens[:, None] + 1, 11
             ),
             "bos goes in front, not behind": F.pad(target, (0, 1), value=10),
+            "-100 is for the labels: an embedding has no row of that number": (
+                right_inputs.masked_fill(places > lens[:, None], _IGNORED),
+                right_inputs.masked_fill(places >= lens[:, None], _IGNORED),
+            ),
+            "the row is taken as it is, padding included: its last tokens count as well": (
+                right_inputs.masked_fill(places > lens[:, None], 0),
+                right_inputs.masked_fill(places > lens[:, None], 11),
+                F.pad(target[:, :-1], (2, 0), value=10),
+            ),
             "first inputs, then labels": _make_labels(target, lens),
         },
     )
@@ -77,7 +84,9 @@ def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor,
 
 def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
     right = _make_labels(target, lens)
-    hidden = target.masked_fill(torch.arange(target.shape[1]) >= lens[:, None], _IGNORED)
+    places = torch.arange(target.shape[1] + 1)
+    hidden = target.masked_fill(places[:-1] >= lens[:, None], _IGNORED)
+    early = F.pad(hidden, (0, 1), value=_IGNORED)
     padded = F.pad(target, (0, 1))
     expect_close(
         labels,
@@ -94,6 +103,12 @@ def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str) -> 
                 right[:, 1:], (0, 1), value=_IGNORED
             ),
             "-100 after eos, not eos everywhere": right.where(right >= 0, 11),
+            "eos stands behind the last token that counts, not in its place": (
+                early.masked_fill(places == lens[:, None] - 1, 11),
+                F.pad(target, (0, 1)).masked_fill(places == lens[:, None] - 1, 11),
+            ),
+            "there is one place more than the row has: eos needs one behind it": F.pad(target, (0, 1), value=11),
+            "how does the decoder learn where to stop, in the longest row, too?": early,
         },
     )
 
@@ -108,16 +123,23 @@ def _make_labels(target: Tensor, lens: Tensor) -> Tensor:
 def check_cached_attention(attend_newest: Any) -> str:
     """`attend_newest(x, cache, P, W_q, W_k, W_v)`: causal self-attention token by token, with positions."""
     expect_function(attend_newest)
-    X, P, W = torch.randn(2, 4, 6), torch.randn(9, 6), torch.randn(3, 6, 6)
-    other = torch.randn(2, 6)
-    keep = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
+    for seed, batch, n, d in ((1, 3, 4, 5), (2, 1, 6, 3), (3, 5, 4, 2)):
+        shapes = {"X": (batch, n, d), "other": (batch, d), "P": (n + 4, d)}
+        (X, other, P), draw = draw_inputs(seed, most=2, **shapes)
+        (*W,), draw_weights = draw_inputs(seed, most=1, W_q=(d, d), W_k=(d, d), W_v=(d, d))
+        _expect_cached(attend_newest, X, other, P, torch.stack(W), f"{draw}; {draw_weights}")
+    return "the same as all at once, at the right positions; old caches stay as they are"
 
+
+_KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
+
+
+def _expect_cached(attend_newest: Any, X: Tensor, other: Tensor, P: Tensor, W: Tensor, given: str) -> None:
     def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        argument = x.clone()
-        found = attend_newest(argument, cache, P.clone(), *W.clone())
+        found = attend_newest(x, cache, P, *W)
         output, kept = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
-        expect_unchanged("x", argument, x, "x += ... changes the caller's tensor")
-        expect_unchanged("cache", cache, cache, keep)
+        expect_unchanged("x", x, x, "x += ... changes the caller's tensor")
+        expect_unchanged("cache", cache, cache, _KEEP)
         hint = "one output for the newest token of each example"
         output = expect_shape(output, x.shape, claim="the output is (batch, d)", hint=hint)
         if kept is None:
@@ -126,26 +148,31 @@ def check_cached_attention(attend_newest: Any) -> str:
 
     cache: Any = None
     outputs, caches = [], []
-    for i in range(4):
+    for x in X.unbind(dim=1):
         caches.append(cache)
-        output, cache = run(X[:, i], cache)
+        output, cache = run(x, cache)
         outputs.append(output)
     expect_close(
         torch.stack(outputs, dim=1),
         _attend_at_once(X, P, W),
         claim="one by one gives what causal attention gives on all tokens at once",
-        given="a random sequence of 4 tokens, d = 6",
+        given=f"{given}  # tokens X[:, 0], X[:, 1], ...",
         hint="compare with causal attention on the whole sequence, row by row: scores first",
         mistakes=_list_wrong_outputs(X, P, W),
     )
-    # An old cache is continued in another way.
     output, _ = run(other, caches[2])
     expected = _attend_at_once(torch.cat([X[:, :2], other[:, None]], dim=1), P, W)[:, -1]
-    expect_close(output, expected, claim="one can go on from an old cache", given="the cache of 2 tokens", hint=keep)
-    again, _ = run(X[:, 3], caches[3])
-    claim = "after that, one can go on from the first cache as before"
-    expect_close(again, outputs[3], claim=claim, given="the cache of 3 tokens", hint=keep)
-    return "the same as all at once, at the right positions; old caches stay as they are"
+    aside = f"{given}  # after all of X, other goes on from the cache of 2 tokens"
+    counted = torch.cat([X[:, :2], other[:, None]], dim=1) + P[[0, 1, X.shape[1]]]
+    hints = {
+        "the position is a matter of this cache: how many tokens are in it, not how often you were called": (
+            _attend(counted, counted, counted, W)[:, -1]
+        )
+    }
+    expect_close(output, expected, claim="one can go on from an old cache", given=aside, hint=_KEEP, mistakes=hints)
+    again, _ = run(X[:, -1], caches[-1])
+    claim, given = "after that, one can go on from the first cache as before", f"{aside}, then X[:, -1] after X[:, -2]"
+    expect_close(again, outputs[-1], claim=claim, given=given, hint=_KEEP)
 
 
 def _attend(queries: Tensor, keys: Tensor, values: Tensor, W: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -168,7 +195,7 @@ def _list_wrong_outputs(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
     root = math.sqrt(X.shape[2])
     by_d, unscaled = (torch.stack([W[0] * factor, W[1], W[2]]) for factor in (1 / root, root))
     by_keys = root / torch.arange(1.0, n + 1).sqrt()[:, None]  # the root of the number of keys, not of d
-    one_late, batch_size = [0, *range(2, n + 1)], [0, *[len(X)] * (n - 1)]
+    one_late, batch_size, of_pair = [0, *range(2, n + 1)], [0, *[len(X)] * (n - 1)], [0, *[2] * (n - 1)]
     again = [X[:, : i + 1] + P[: i + 1] * torch.arange(i + 1, 0, -1.0)[:, None] for i in range(n)]
     return {
         "the newest token does not stand at position 0: how many are in the cache?": _attend_at_once(
@@ -178,6 +205,9 @@ def _list_wrong_outputs(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
         "the first token stands at position 0": _attend_at_once(X, P[1:], W),
         "the second token stands at position 1: how many were there before it?": _attend_at_once(X, P[one_late], W),
         "the position is the number of tokens in the cache, not the batch size": _attend_at_once(X, P[batch_size], W),
+        "a pair of keys and values has the length 2: how many tokens are in the cache?": (
+            _attend_at_once(X, P[of_pair], W)
+        ),
         "the root of d, not d": _attend_at_once(X, P, by_d),
         "the root of d, not of the number of keys": _attend(placed * by_keys, placed, placed, W),
         "the softmax runs over the keys: its weights add up to 1": (placed @ W[2].T).cumsum(dim=1),
@@ -195,67 +225,3 @@ def _list_wrong_outputs(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
         "keys and values have their positions, too": _attend(placed, X, X, W),
         "values have their positions, too": _attend(placed, placed, X, W),
     }
-
-
-class _CountingDecoder(nn.Module):
-    """A decoder that counts its steps."""
-
-    def __init__(self, decoder: TransformerDecoder) -> None:
-        super().__init__()
-        self.decoder, self.calls = decoder, 0
-
-    def step(self, tokens: Tensor, state: DecoderState, **kwargs: Any) -> Any:
-        """Count the call, and decode the tokens."""
-        self.calls += 1
-        return self.decoder.step(tokens, state, **kwargs)
-
-
-@checker("check-draft")
-def check_draft(accepted: Any) -> str:
-    """`accepted(decoder, state, last, draft)`: tokens of the draft that greedy decoding would have written."""
-    expect_function(accepted)
-    torch.manual_seed(1)  # this decoder does not repeat itself
-    decoder = TransformerDecoder(6, 8, 16, 2, 1, 0.0)
-    for parameter in decoder.parameters():
-        if parameter.dim() == 2:
-            nn.init.normal_(parameter)
-    nn.init.zeros_(decoder.dense.bias)
-    _, state, _ = decoder.step(torch.tensor([[1, 4]]), decoder.start(torch.randn(1, 3, 8)))
-    last = torch.tensor([[2]])
-    with torch.no_grad():
-        for first_wrong in (2, 5, 0, 4):
-            draft = _write_draft(decoder, state, last, first_wrong)
-            counted = _CountingDecoder(decoder)
-            got = accepted(counted, state, last.clone(), draft.clone())
-            given = f"a draft of 5 tokens, {f'wrong at {first_wrong}' if first_wrong < 5 else 'all right'}"
-            mistakes = {
-                "the wrong token itself does not count": first_wrong + 1.0,
-                "does greedy decoding write each token of the draft?": 5.0,
-                "after the first wrong token later matches mean nothing": 4.0,
-            }
-            if first_wrong == 5:
-                mistakes = {"all of the draft is right: is there a first wrong token?": 0.0}
-            expect_measured(
-                got,
-                first_wrong,
-                claim="it is the number of right tokens before the first wrong one",
-                given=given,
-                hint="logits at place i belong to the token after input i: the first input is last, not draft[0]",
-                mistakes=mistakes,
-            )
-            if counted.calls != 1:
-                hint = "the draft is known: give all of it to the decoder at once"
-                raise WrongAnswer("there is one call of decoder.step", hint, given=given, got=counted.calls)
-    return "0, 2, 4 and 5 tokens accepted, each with one step"
-
-
-def _write_draft(decoder: TransformerDecoder, state: DecoderState, last: Tensor, first_wrong: int) -> Tensor:
-    """Five tokens, greedy but for one; those after it are what the decoder would write *after* the wrong one."""
-    token, tokens = last, []
-    for i in range(5):
-        logits, state, _ = decoder.step(token, state)
-        token = logits.argmax(dim=-1)
-        if i == first_wrong:
-            token = (token + 1) % 6
-        tokens.append(token)
-    return torch.cat(tokens, dim=1)

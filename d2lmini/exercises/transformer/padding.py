@@ -6,85 +6,146 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured
+from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured, expect_unchanged
 from d2lmini.transformer.stacks import TransformerEncoder
+
+Calls = list[tuple[Tensor, Any]]
 
 
 class _LeakyEncoder(nn.Module):
-    """An encoder that moves by `leak` for each token of padding that it is given, and notes what it is given."""
+    """An encoder that moves by `leak` for each token of padding behind a sentence, and notes what it is given.
 
-    def __init__(self, leak: Tensor) -> None:
+    Args:
+        sentences: those that leak, each with its leaks, `(n, 2)`.
+    """
+
+    def __init__(self, sentences: list[tuple[Tensor, Tensor]]) -> None:
         super().__init__()
-        self.leak, self.calls = leak, list[tuple[Tensor, Any]]()
+        self.sentences, self.calls = sentences, Calls()
 
     def forward(self, tokens: Tensor, valid_lens: Any = None, **others: Any) -> Tensor:
         """Twice the tokens, `(batch, steps, 2)`, and 99 at the padding."""
         if others:
             hint = "that would do as well, but give it valid_lens here"
             raise WrongAnswer("the encoder is called with tokens and valid_lens", hint, got=list(others))
+        if tokens.is_floating_point():
+            raise WrongAnswer("tokens are whole numbers", "an embedding is looked up by integers", got=tokens.dtype)
         self.calls.append((tokens, valid_lens))
         X = tokens[..., None] * torch.arange(1.0, 3.0)
-        if isinstance(valid_lens, Tensor) and valid_lens.dim() == 1:
-            leak = self.leak[(tokens[:, 0] != 2).long()]  # example 0 begins with token 2
-            X[:, : leak.shape[1]] += leak * (tokens.shape[1] - valid_lens[:, None, None])
-            X = X.masked_fill((torch.arange(tokens.shape[1]) >= valid_lens[:, None])[..., None], 99.0)
+        if isinstance(valid_lens, Tensor) and valid_lens.shape == tokens.shape[:1]:
+            for row, state, length in zip(tokens, X, valid_lens.tolist(), strict=True):
+                leaks = (leak for sentence, leak in self.sentences if torch.equal(row[:length], sentence))
+                state[:length] += next(leaks, torch.zeros(1)) * (len(row) - length)
+                state[length:] = 99.0
         return X
 
 
 @checker("measure-padding")
 def check_measure_padding(padding_effect: Any) -> str:
-    """`padding_effect(encoder, tokens, count)`: the largest change at real tokens by appended padding."""
+    """`padding_effect(encoder, sentences)`: the largest change at a real token when sentences share a batch."""
     expect_function(padding_effect)
-    tokens, leak = torch.tensor([[2, 1, 1], [1, 3, 2]]), torch.zeros(2, 3, 2)
-    leak[0, 1, 1], leak[1, 0, 0], leak[1, 1] = 0.1875, 0.25, torch.tensor([-0.75, 0.25])
-    watched = _LeakyEncoder(leak)
-    got = padding_effect(watched, tokens.clone(), 2)
-    _expect_padded(watched.calls, tokens, 2)
+    for i, (sentences, leaks) in enumerate(_list_cases()):
+        sizes = [leak * (max(map(len, sentences)) - len(leak)) for leak in leaks]
+        every = torch.cat([size.flatten() for size in sizes])
+        watched = _LeakyEncoder(list(zip(sentences, leaks, strict=True)))
+        given = f"sentences {[sentence.tolist() for sentence in sentences]}, an encoder that leaks"
+        got = padding_effect(watched, list(sentences))
+        _expect_batch(watched.calls, sentences, given)
+        expect_measured(
+            got,
+            every.abs().max().item(),
+            claim="it is the largest change at a real token",
+            given=f"{given}: the changes are {[size.tolist() for size in sizes]}",
+            hint="subtract what comes out at real tokens, alone and in the batch, and take the largest size",
+            mistakes=_list_wrong_changes(every, sizes),
+        )
+        if i == 0:
+            _expect_no_effect(padding_effect, sentences, given)
+    return "the largest change of an encoder that leaks, 0 of one that does not, with tokens 0 inside"
+
+
+def _list_cases() -> list[tuple[list[Tensor], list[Tensor]]]:
+    """Sentences with tokens 0 in front, inside and at the end; the leak at each token for a token of padding."""
+    first = [torch.tensor(words) for words in ([0, 3], [2, 0, 1, 4, 0], [5, 1, 0])]
+    leaks = [torch.zeros(len(sentence), 2) for sentence in first]
+    leaks[0][1, 0], leaks[2][0, 0], leaks[2][2] = 0.25, 0.5, torch.tensor([-1.25, 0.75])
+    second = [torch.tensor(words) for words in ([7, 7, 0, 6], [0])]
+    other = [torch.zeros(4, 2), torch.tensor([[-1.5, 1.0]])]
+    third = [torch.tensor(words) for words in ([4, 0], [4, 0], [3, 5, 0, 0, 1, 2])]
+    last = [torch.tensor([[0.125, -0.25], [0.0, 0.0]])] * 2 + [torch.zeros(6, 2)]
+    return [(first, leaks), (second, other), (third, last)]
+
+
+def _list_wrong_changes(every: Tensor, sizes: list[Tensor]) -> dict[str, float | tuple[float, ...]]:
+    ends = [size.abs().max().item() for size in (sizes[0], sizes[-1])]
+    tokens = torch.cat(sizes)  # (all tokens, 2)
+    right = every.abs().max().item()
+    return {
+        "a change may be negative: take its size": every.max().item(),
+        "the largest change, not the mean": (every.abs().mean().item(), tokens.abs().amax(dim=1).mean().item()),
+        "the largest change, not the sum": every.abs().sum().item(),
+        "the largest change, not the length of them all": every.norm().item(),
+        "the change of a number, not the length of a token's change": tokens.norm(dim=1).max().item(),
+        "the largest change, not its square": right**2,
+        "all sentences of the batch, please": tuple(end for end in ends if 0 < end < right),
+        "each real token of a sentence counts, not only its first or last one": (
+            torch.stack([size[0] for size in sizes]).abs().max().item(),
+            torch.stack([size[-1] for size in sizes]).abs().max().item(),
+        ),
+        "at the padding itself the output means nothing: leave it out": 99.0,
+        "what leaks here must show: compare each sentence in the batch with the sentence alone": 0.0,
+    }
+
+
+def _expect_no_effect(padding_effect: Any, sentences: list[Tensor], given: str) -> None:
+    torch.manual_seed(0)
+    encoder = TransformerEncoder(8, 8, 16, 2, 2, 0.0).eval()
+    before = [sentence.clone() for sentence in sentences]
     expect_measured(
-        got,
-        1.5,
-        claim="it is the largest change at a real token",
-        given="an encoder that leaks: at one token of example 0 by 0.375, at two of example 1 by 0.5, 0.5 and -1.5",
-        hint="subtract the outputs at real tokens, with and without padding, and take the largest size",
-        mistakes={
-            "a change may be negative: take its size": 0.5,
-            "the largest change, not the mean": 2.875 / 12,
-            "the largest change, not the sum": 2.875,
-            "the largest change, not the length of them all": 2.890625**0.5,
-            "the change of a number, not the length of a token's change": 2.5**0.5,
-            "the largest change, not its square": 2.25,
-            "all examples of the batch, please": 0.375,
-            "at the padding itself the output means nothing: leave it out": 99.0,
-            "what leaks here must show: compare with padding against without": 0.0,
-        },
-    )
-    encoder = TransformerEncoder(5, 8, 16, 2, 2, 0.0).eval()
-    expect_measured(
-        padding_effect(encoder, tokens.clone(), 4),
+        padding_effect(encoder, sentences),
         0.0,
         claim="it is 0 for an encoder that hides its padding",
-        given="a d2l.TransformerEncoder",
-        hint="compare with the tokens *without* padding; where there is padding, valid_lens says so",
+        given=given.replace("an encoder that leaks", "d2l.TransformerEncoder(8, 8, 16, 2, 2, 0.0).eval()"),
+        hint="compare with the sentence *alone*, without padding; and where there is padding, valid_lens says so",
         mistakes={},
     )
-    return "1.5 for an encoder that leaks, 0 for one that does not"
+    expect_unchanged("sentences", sentences, before)
 
 
-def _expect_padded(calls: list[tuple[Tensor, Any]], tokens: Tensor, count: int) -> None:
-    n = tokens.shape[1]
-    padded = [call for call in calls if call[0].shape[1] == n + count]
-    if not padded:
-        raise WrongAnswer("the encoder is given n + count tokens", "torch.cat, or F.pad(tokens, (0, count))")
-    given, lens = next(((given, lens) for given, lens in padded if isinstance(lens, Tensor)), padded[-1])
-    known = (given[:, None, :n] == tokens).all(dim=2).any(dim=1).all()
-    if not known or given[:, n:].any():
-        hint = "the real tokens first, then count zeros"
-        raise WrongAnswer("padding is appended", hint, expected=F.pad(tokens, (0, count)), got=given)
-    if not isinstance(lens, Tensor) or lens.shape != given.shape[:1]:
-        hint = "how is the encoder to know what is padding? One length for each example of the batch"
-        raise WrongAnswer("the encoder is given valid_lens, (batch,)", hint, got=lens)
-    if not (lens == n).all():
-        hint = "valid_lens says how many tokens count: padding does not"
-        raise WrongAnswer("the lengths are those of the real tokens", hint, expected=[n] * len(lens), got=lens)
+def _expect_batch(calls: Calls, sentences: list[Tensor], given: str) -> None:
+    """Each sentence was given with padding behind it, and with its length."""
+    longest = max(map(len, sentences))
+    for sentence in sentences:
+        n = len(sentence)
+        rows = [
+            (tokens[i], lens, i)
+            for tokens, lens in calls
+            for i in range(len(tokens) if tokens.dim() == 2 else 0)
+            if tokens.shape[1] == longest
+        ]
+        if not rows:
+            hint = "one tensor (batch, n), as long as the longest sentence: pad_sequence, or F.pad"
+            raise WrongAnswer(
+                "the sentences share a batch", hint, given=given, got=[call[0].tolist() for call in calls]
+            )
+        padded = torch.cat([sentence, sentence.new_zeros(longest - n)])
+        fitting = [(lens, i) for row, lens, i in rows if torch.equal(row, padded)]
+        if not fitting:
+            hint = "the real tokens first, then zeros up to the longest sentence"
+            got = [row.tolist() for row, _, _ in rows]
+            raise WrongAnswer("padding stands behind", hint, given=given, expected=padded, got=got)
+        _expect_lengths(fitting, n, longest, padded, given)
+
+
+def _expect_lengths(fitting: list[tuple[Any, int]], n: int, longest: int, padded: Tensor, given: str) -> None:
+    known = [lens[i].item() for lens, i in fitting if isinstance(lens, Tensor) and lens.dim() == 1 and i < len(lens)]
+    if n in known or n == longest:
+        return
+    if not known:
+        hint = "how is the encoder to know what is padding? One length for each sentence"
+        raise WrongAnswer("the encoder is given valid_lens, (batch,)", hint, given=given, got=fitting[0][0])
+    hint = "valid_lens says how many tokens count: padding does not"
+    if known[0] == (padded != 0).sum() < longest:
+        hint = "0 may be a word: the length of a sentence is what it was before you padded it"
+    raise WrongAnswer("the lengths are those of the sentences", hint, given=given, expected=n, got=known[0])

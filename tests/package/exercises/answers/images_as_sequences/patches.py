@@ -1,10 +1,11 @@
-"""Answers to the exercises: what a patch is, how it becomes a token, and what it costs to hide it."""
+"""Answers to the exercises: what a patch is, and how it becomes a token."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -30,24 +31,59 @@ def patches(*dims: int, keep: bool = True, error: type[Exception] = ValueError) 
     return answer
 
 
-def unfolded(X: Tensor, size: int) -> Tensor:
+def channels_first(X: Tensor, size: int) -> Tensor:
     if any(side % size for side in X.shape[2:]):
         raise ValueError(f"{size} does not divide {tuple(X.shape[2:])}")
     return F.unfold(X, kernel_size=size, stride=size).mT
+
+
+def unfolded(X: Tensor, size: int) -> Tensor:
+    tokens = channels_first(X, size)  # all of channel 0 first
+    return tokens.unflatten(2, (X.shape[1], -1)).mT.flatten(2)
 
 
 def with_loops(X: Tensor, size: int) -> Tensor:
     height, width = X.shape[2:]
     if height % size + width % size > 0:
         raise ValueError("sizes do not fit")
+    X = X.movedim(1, 3)
     corners = [(i, j) for i in range(0, height, size) for j in range(0, width, size)]
-    return torch.stack([X[:, :, i : i + size, j : j + size].flatten(1) for i, j in corners], dim=1)
+    return torch.stack([X[:, i : i + size, j : j + size].flatten(1) for i, j in corners], dim=1)
+
+
+def by_convolution(X: Tensor, size: int) -> Tensor:
+    """One filter for each number of a patch."""
+    if X.shape[2] % size or X.shape[3] % size:
+        raise ValueError
+    filters = torch.eye(X.shape[1] * size**2).unflatten(1, (size, size, X.shape[1])).permute(0, 3, 1, 2)
+    return F.conv2d(X, filters, stride=size).flatten(2).mT
+
+
+def by_shuffle(X: Tensor, size: int) -> Tensor:
+    if X.shape[2] % size or X.shape[3] % size:
+        raise ValueError
+    found = F.pixel_unshuffle(X, size).unflatten(1, (X.shape[1], -1))  # (batch, channels, size², rows, columns)
+    return found.permute(0, 3, 4, 2, 1).flatten(3).flatten(1, 2)
+
+
+def in_numpy(X: Tensor, size: int) -> Any:
+    batch, channels, height, width = X.shape
+    if height % size or width % size:
+        raise ValueError
+    parts = X.numpy().reshape(batch, channels, height // size, size, width // size, size)
+    return np.transpose(parts, (0, 2, 4, 3, 5, 1)).reshape(batch, -1, channels * size * size)
 
 
 def checks_height_only(X: Tensor, size: int) -> Tensor:
     if X.shape[2] % size:
         raise ValueError("sizes do not fit")
-    return F.unfold(X, kernel_size=size, stride=size).mT
+    return patches(2, 4, 3, 5, 1, keep=False)(X, size)
+
+
+def checks_the_area(X: Tensor, size: int) -> Tensor:
+    if X.shape[2] * X.shape[3] % size**2:
+        raise ValueError("sizes do not fit")
+    return patches(2, 4, 3, 5, 1, keep=False)(X, size)
 
 
 def cut_in_place(X: Tensor, size: int) -> Tensor:
@@ -56,8 +92,14 @@ def cut_in_place(X: Tensor, size: int) -> Tensor:
     return found
 
 
+def two_by_two_only(X: Tensor, size: int) -> Tensor:
+    if X.shape[2] % size or X.shape[3] % size:
+        raise ValueError
+    return unfolded(X, 2)
+
+
 def cut(X: Tensor) -> Tensor:
-    return unfolded(X[:, None], 2)
+    return channels_first(X[:, None], 2)
 
 
 def placed(
@@ -86,69 +128,56 @@ def two_digits_only(X: Tensor, W: Tensor, P: Tensor) -> Tensor:
     return placed()(X, W, P)[:2]
 
 
-def paste(tokens: Tensor) -> Tensor:
-    return F.fold(tokens.mT, (8, 8), kernel_size=2, stride=2)[:, 0]
-
-
-def priced(
-    hide: Callable[[Tensor], Tensor] = lambda which: F.one_hot(which, 16).bool(),
-    value: float = 0.0,
-    result: Callable[[Tensor, Tensor], Any] = lambda before, after: before - after,
-) -> Callable[..., Any]:
-    def answer(model: Any, X: Tensor, y: Tensor, which: Tensor) -> Any:
-        white = paste(cut(X).masked_fill(hide(which)[:, :, None], value))
-        before, after = ((model(Z).argmax(dim=1) == y).double().mean() for Z in (X, white))
-        return result(before, after)
-
-    return answer
-
-
-def priced_with_loops(model: Any, X: Tensor, y: Tensor, which: Tensor) -> float:
-    white = X.clone()
-    for picture, patch in zip(white, which.tolist(), strict=True):
-        i, j = divmod(patch, 4)
-        picture[2 * i : 2 * i + 2, 2 * j : 2 * j + 2] = 0
-    right = [(model(Z).argmax(dim=1) == y).sum().item() / len(y) for Z in (X, white)]
-    return right[0] - right[1]
-
-
-def priced_in_place(model: Any, X: Tensor, y: Tensor, which: Tensor) -> Any:
-    found = priced()(model, X, y, which)
-    X[:, :2] = 0
-    return found
-
-
-def priced_against_itself(model: Any, X: Tensor, y: Tensor, which: Tensor) -> Any:
-    return priced()(model, X, model(X).argmax(dim=1), which)
-
-
-def priced_strips(model: Any, X: Tensor, y: Tensor, which: Tensor) -> Any:
-    white = X.reshape(len(X), 16, 4).masked_fill(F.one_hot(which, 16).bool()[:, :, None], 0.0).reshape(X.shape)
-    before, after = ((model(Z).argmax(dim=1) == y).double().mean() for Z in (X, white))
-    return before - after
-
-
-def turned(which: Tensor) -> Tensor:
-    return F.one_hot(which % 4 * 4 + which // 4, 16).bool()
-
-
-def priced_and_emptied(model: Any, X: Tensor, y: Tensor, which: Tensor) -> Any:
-    found = priced()(model, X, y, which)
-    y.zero_()
-    return found
-
-
 def patchify_by_sum(X: Tensor, size: int) -> Tensor:
     if (X.shape[2] + X.shape[3]) % size:
         raise ValueError("size must divide height and width")
-    return F.unfold(X, kernel_size=size, stride=size).mT
+    return patches(2, 4, 3, 5, 1, keep=False)(X, size)
+
+
+def brightest(X: Tensor) -> Tensor:
+    return X / X.amax(dim=(1, 2), keepdim=True)
+
+
+def weights_in_place(X: Tensor, W: Tensor, P: Tensor) -> Tensor:
+    W /= 16
+    return cut(X) @ W.T + P
+
+
+def positions_in_place(X: Tensor, W: Tensor, P: Tensor) -> Tensor:
+    P = P[None].expand(len(X), -1, -1)
+    P += 0 * P
+    return cut(X / 16) @ W.T + P
+
+
+def standardised(X: Tensor, W: Tensor, P: Tensor) -> Tensor:
+    return cut((X - X.mean()) / X.std()) @ W.T + P
+
+
+def by_conv(X: Tensor, W: Tensor, P: Tensor) -> Tensor:
+    return F.conv2d(X[:, None] / 16, W.view(-1, 1, 2, 2), stride=2).flatten(2).mT + P
+
+
+def by_einsum(X: Tensor, W: Tensor, P: Tensor) -> Tensor:
+    parts = X.div(16).reshape(-1, 4, 2, 4, 2)
+    return torch.einsum("brhcw,dhw->brcd", parts, W.view(-1, 2, 2)).flatten(1, 2) + P
+
+
+def spoiled(X: Tensor, W: Tensor, P: Tensor) -> Tensor:
+    return placed()(X, W, P) * torch.nan
 
 
 RIGHT: dict[str, list[Any]] = {
     "predict-patches": [(196, 768, 256, 16), [196.0, 768, 256, 16], torch.tensor([196, 768, 256, 16])],
-    "patchify": [lambda X, size: unfolded(X, size).tolist(), patches(2, 4, 1, 3, 5), unfolded, with_loops],
-    "debug-patch-tokens": [placed(), placed_with_loops],
-    "measure-patch": [priced(), priced_with_loops],
+    "patchify": [
+        patches(2, 4, 3, 5, 1),
+        lambda X, size: unfolded(X, size).tolist(),
+        unfolded,
+        with_loops,
+        by_convolution,
+        by_shuffle,
+        in_numpy,
+    ],
+    "debug-patch-tokens": [placed(), placed_with_loops, by_conv, by_einsum],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -174,29 +203,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-patches", (196, 768, 256, 64), "which factor is between"),
     ("predict-patches", (196, 768, 256, 2), "what grows is their number"),
     ("predict-patches", (196, 768), "the starter's form"),
-    ("patchify", patches(1, 2, 3, 4, 5), "these numbers are no patch"),
-    (
-        "patchify",
-        lambda X, size: X.flatten(2).mT.reshape(unfolded(X, size).shape),
-        "these numbers are no patch",  # one channel is tried first
-    ),
-    (
-        "patchify",
-        lambda X, size: unfolded(X, size) if X.shape[1] == 1 else X.flatten(2).mT.reshape(unfolded(X, size).shape),
-        "in one channel, but not in one patch",
-    ),
-    ("patchify", patches(2, 4, 1, 5, 3), "not column by column"),
-    ("patchify", patches(4, 2, 1, 3, 5), "not below it"),
-    ("patchify", patches(4, 2, 1, 5, 3), "in the grid and in the patch"),
-    ("patchify", patches(2, 4, 3, 5, 1), "all of channel 0 first"),
-    ("patchify", patches(1, 2, 4, 3, 5), "all channels of a patch in one token"),
-    ("patchify", lambda X, size: 2 * unfolded(X, size), "paint token 0"),
-    ("patchify", lambda X, size: unfolded(X, size).mT, "write the shape"),
-    ("patchify", cut_in_place, "work on a new tensor"),
-    ("patchify", patches(2, 4, 1, 3, 5, error=AssertionError), "raise ValueError"),
-    ("patchify", patches(2, 4, 1, 3, 5, error=RuntimeError), "before anything is reshaped"),
-    ("patchify", patches(2, 4, 1, 3, 5, keep=False), "what became of the last row or column?"),
-    ("patchify", checks_height_only, "Check the height and the width"),
     (
         "debug-patch-tokens",
         placed(lambda X: X / X.max(), lambda X: X.reshape(len(X), 16, 4), lambda P, b: P[:4].repeat(4, 1)),
@@ -223,28 +229,44 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-patch-tokens", placed(lambda X: X / X.amax(dim=(1, 2), keepdim=True)), "a faint digit stays faint"),
     ("debug-patch-tokens", placed(lambda X: X / 255), "255 that of other ones"),
     ("debug-patch-tokens", placed(lambda X: X / 15), "look for them in X[0]"),
-    ("debug-patch-tokens", placed_in_place, "work on a new tensor"),
+    ("debug-patch-tokens", placed_in_place, "works in place"),
     ("debug-patch-tokens", two_digits_only, "sixteen tokens for each digit"),
     ("debug-patch-tokens", lambda X, W, P: None, "sixteen tokens for each digit"),
-    ("measure-patch", priced(result=lambda before, after: after), "how much is *lost*?"),
-    ("measure-patch", priced(result=lambda before, after: after - before), "has the other sign"),
-    ("measure-patch", priced(result=lambda before, after: abs(before - after)), "keep the sign"),
-    ("measure-patch", priced_and_emptied, "work on a new tensor"),
-    ("patchify", patchify_by_sum, "what became of the last row or column"),
-    ("measure-patch", priced(result=lambda before, after: 400 * (before - after)), "not as a number of them"),
-    ("measure-patch", priced(result=lambda before, after: 1 - after / before), "not relative to"),
-    ("measure-patch", priced(result=lambda before, after: 1 - after), "some answers were wrong from the beginning"),
-    ("measure-patch", priced(hide=lambda which: F.one_hot(which[:1], 16).bool()), "which[i] for picture i"),
-    ("measure-patch", priced(hide=turned), "rows and columns are swapped"),
-    ("measure-patch", priced(value=1.0), "painted it black"),
-    ("measure-patch", priced(hide=lambda which: ~F.one_hot(which, 16).bool()), "and keep the others"),
+    ("patchify", patches(2, 4, 1, 3, 5), "pixel by pixel"),
+    ("patchify", channels_first, "pixel by pixel"),
+    ("patchify", patches(1, 2, 3, 4, 5), "these numbers are no patch"),
+    ("patchify", lambda X, size: X.movedim(1, 3).reshape(unfolded(X, size).shape), "these numbers are no patch"),
+    ("patchify", lambda X, size: X.flatten(2).mT.reshape(unfolded(X, size).shape), "these numbers are no patch"),
+    ("patchify", patches(2, 4, 5, 3, 1), "not column by column"),
+    ("patchify", patches(4, 2, 3, 5, 1), "not below it"),
+    ("patchify", patches(4, 2, 5, 3, 1), "in the grid and in the patch"),
+    ("patchify", patches(1, 2, 4, 3, 5), "all channels of a patch in one token"),
+    ("patchify", lambda X, size: unfolded(X.flip(1), size), "channel 0 first"),
+    ("patchify", lambda X, size: 2 * unfolded(X, size), "paint token 0"),
+    ("patchify", lambda X, size: unfolded(X, size).flip(1), "paint token 0"),
+    ("patchify", lambda X, size: unfolded(X, size).mT, "write the shape"),
+    ("patchify", lambda X, size: unfolded(X, size)[:, :, ::3], "write the shape"),
+    ("patchify", two_by_two_only, "run it yourself"),
+    ("patchify", cut_in_place, "works in place"),
+    ("patchify", patches(2, 4, 3, 5, 1, error=AssertionError), "raise ValueError"),
+    ("patchify", patches(2, 4, 3, 5, 1, error=RuntimeError), "before anything is reshaped"),
+    ("patchify", patches(2, 4, 3, 5, 1, keep=False), "what became of the last row or column?"),
     (
-        "measure-patch",
-        priced(hide=lambda which: F.one_hot(which, 16).bool().any(dim=0, keepdim=True)),
-        "all patches that anybody has named",
+        "patchify",
+        lambda X, size: unfolded(X, size) if X.shape[2] % size == X.shape[3] % size == 0 else ValueError("size"),
+        "raise it",
     ),
-    ("measure-patch", priced_strips, "not a token of reshape"),
-    ("measure-patch", priced_in_place, "work on a new tensor"),
-    ("measure-patch", priced_against_itself, "measure twice with the same model"),
-    ("measure-patch", lambda *args: None, "return a float"),
+    ("patchify", checks_height_only, "Check the height and the width"),
+    ("patchify", patchify_by_sum, "each by itself"),
+    ("patchify", checks_the_area, "each by itself"),
+    ("debug-patch-tokens", placed(lambda X: X / 256), "once is enough"),
+    ("debug-patch-tokens", placed(lambda X: X / 8 - 1), "look for them in X[0]"),
+    ("debug-patch-tokens", placed(positions=lambda P, b: P / 16), "added after the projection"),
+    ("debug-patch-tokens", placed(positions=lambda P, b: P[:4].repeat(4, 1) + P), "does token 5 get"),
+    ("debug-patch-tokens", standardised, "taken over the whole batch"),
+    ("debug-patch-tokens", placed(brightest), "a faint digit stays faint"),
+    ("debug-patch-tokens", weights_in_place, "works in place"),
+    ("debug-patch-tokens", spoiled, "look for them in X[0]"),
+    ("debug-patch-tokens", lambda X, W, P: placed()(X, W, P).mT, "sixteen tokens for each digit"),
+    ("debug-patch-tokens", lambda X, W, P: placed()(X, W.flip(1), P), "look for them in X[0]"),
 ]

@@ -1,4 +1,4 @@
-"""Answers to the exercises: what a decoder is trained on, and how it writes: targets, caches, drafts."""
+"""Answers to the exercises: what a decoder is trained on, and how it attends with a cache."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -97,33 +98,75 @@ def cached_and_changed(x: Tensor, cache: Any, P: Tensor, *W: Tensor) -> tuple[Te
     return result
 
 
-def draft(
-    count: Callable[[Tensor], Any] = lambda same: same.long().cumprod(0).sum(), *, shift: bool = True
-) -> Callable[..., Any]:
-    """How many tokens of a draft are right, right unless told otherwise."""
+def whole_again(x: Tensor, cache: Any, P: Tensor, *W: Tensor) -> tuple[Tensor, Any]:
+    """Keeps the bare tokens, and computes everything again."""
+    tokens = [*(cache or []), x]
+    X = torch.stack(tokens, dim=1) + P[: len(tokens)]
+    Q, K, V = (X @ part.T for part in W)
+    return F.scaled_dot_product_attention(Q, K, V, is_causal=True)[:, -1], tokens
 
-    def answer(decoder: Any, state: Any, last: Tensor, draft: Tensor) -> Any:
-        inputs = torch.cat([last, draft[:, :-1]], dim=1) if shift else draft
-        logits = decoder.step(inputs, state)[0]
-        return count((logits.argmax(-1) == draft)[0])
+
+def cached_by_dict(x: Tensor, cache: Any, P: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> tuple[Tensor, Any]:
+    old = cache or {"K": x.new_zeros(len(x), 0, x.shape[1]), "V": x.new_zeros(len(x), 0, x.shape[1]), "n": 0}
+    x = x + P[old["n"]]
+    new = {name: torch.cat([old[name], F.linear(x, W)[:, None]], dim=1) for name, W in (("K", W_k), ("V", W_v))}
+    scores = torch.einsum("bd,bkd->bk", F.linear(x, W_q), new["K"]) / x.shape[1] ** 0.5
+    return torch.einsum("bk,bkd->bd", scores.softmax(dim=1), new["V"]), {**new, "n": old["n"] + 1}
+
+
+def cached_in_numpy(x: Tensor, cache: Any, P: Tensor, *W: Tensor) -> tuple[Any, Any]:
+    placed = (x + P[0 if cache is None else cache.shape[1]]).numpy()[:, None]
+    tokens = placed if cache is None else np.concatenate([cache, placed], axis=1)
+    Q, K, V = (tokens @ part.numpy().T for part in W)
+    scores = np.exp(Q[:, -1:] @ K.swapaxes(1, 2) / np.sqrt(x.shape[1]))
+    return (scores / scores.sum(axis=2, keepdims=True) @ V)[:, 0], tokens
+
+
+def counted_calls() -> Callable[..., tuple[Tensor, Any]]:
+    """The position is counted outside of the cache; it begins again where the cache is empty."""
+    calls = 0
+
+    def answer(x: Tensor, cache: Any, P: Tensor, *W: Tensor) -> tuple[Tensor, Any]:
+        nonlocal calls
+        calls = 0 if cache is None else calls + 1
+        return cached(position=lambda t: calls)(x, cache, P, *W)
 
     return answer
 
 
-def one_by_one(decoder: Any, state: Any, last: Tensor, draft: Tensor) -> int:
-    token = last
-    for i in range(draft.shape[1]):
-        logits, state, _ = decoder.step(token, state)
-        token = logits.argmax(-1)
-        if token.item() != draft[0, i]:
-            return i
-    return draft.shape[1]
+class Buffer:
+    """Keys and values in tensors that are written into."""
+
+    def __init__(self, x: Tensor) -> None:
+        self.K, self.V = (torch.zeros(len(x), 9, x.shape[1]) for _ in range(2))
+
+
+def buffered(x: Tensor, cache: Any, P: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> tuple[Tensor, Any]:
+    buffer, n = cache or (Buffer(x), 0)
+    x = x + P[n]
+    buffer.K[:, n], buffer.V[:, n] = x @ W_k.T, x @ W_v.T
+    K, V = buffer.K[:, : n + 1], buffer.V[:, : n + 1]
+    weights = F.softmax((x @ W_q.T)[:, None] @ K.mT / math.sqrt(x.shape[1]), dim=-1)
+    return (weights @ V)[:, 0], (buffer, n + 1)
+
+
+def no_projected_cache(x: Tensor, cache: Any, P: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> tuple[Tensor, Any]:
+    """Projects the old keys once more at each step."""
+    x = x + P[0 if cache is None else cache[0].shape[1]]
+    K = x[:, None] if cache is None else torch.cat([cache[0], x[:, None]], dim=1)
+    V = x[:, None] if cache is None else torch.cat([cache[1], x[:, None]], dim=1)
+    K, V = K @ W_k.T, V @ W_v.T
+    return F.scaled_dot_product_attention((x @ W_q.T)[:, None], K, V)[:, 0], (K, V)
+
+
+def eos_in_place_of_last(target: Tensor, labels: Tensor, lens: Tensor, eos: int) -> Tensor:
+    places = torch.arange(labels.shape[1])
+    return labels.masked_fill(places >= lens[:, None] - 1, -100).masked_fill(places == lens[:, None] - 1, eos)
 
 
 RIGHT: dict[str, list[Any]] = {
     "shifted-targets": [right_targets, lambda *args: list(right_targets(*args))],
-    "cached-attention": [cached(), lambda *args: list(cached()(*args))],
-    "check-draft": [draft(), draft(lambda same: int(same.long().cumprod(0).sum()))],
+    "cached-attention": [cached(), lambda *args: list(cached()(*args)), whole_again, cached_by_dict, cached_in_numpy],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -170,6 +213,36 @@ WRONG: list[tuple[str, Any, str]] = [
         other_labels(lambda t, labels, lens, eos: labels.masked_fill(labels == 0, -100)),
         "0 may be a real token",
     ),
+    ("shifted-targets", other_labels(eos_in_place_of_last), "not in its place"),
+    ("shifted-targets", other_labels(lambda t, labels, lens, eos: F.pad(t, (0, 1), value=eos)), "one place more"),
+    (
+        "shifted-targets",
+        lambda t, lens, bos, eos: (
+            F.pad(hidden_padding(t, lens, -100), (1, 0), value=bos),
+            right_targets(t, lens, bos, eos)[1],
+        ),
+        "-100 is for the labels",
+    ),
+    (
+        "shifted-targets",
+        other_labels(lambda t, labels, lens, eos: F.pad(hidden_padding(t, lens, -100), (0, 1), value=-100)),
+        "how does the decoder learn where to stop?",
+    ),
+    (
+        "shifted-targets",
+        other_labels(lambda t, labels, lens, eos: labels.where(labels != -100, 0)),
+        "what does the loss ask at the padding?",
+    ),
+    ("shifted-targets", lambda *a: [part.int() for part in right_targets(*a)], "F.cross_entropy ask for it"),
+    ("shifted-targets", lambda *a: [part[:, :-1] for part in right_targets(*a)], "write the shape"),
+    (
+        "shifted-targets",
+        lambda t, lens, bos, eos: (
+            F.pad(hidden_padding(t, lens, eos), (1, 0), value=bos),
+            right_targets(t, lens, bos, eos)[1],
+        ),
+        "the row is taken as it is",
+    ),
     ("shifted-targets", targets_in_place, "changes the caller's tensor"),
     ("shifted-targets", lambda *args: right_targets(*args)[0], "return inputs, labels"),
     ("shifted-targets", lambda *args: [part.tolist() for part in right_targets(*args)], "return inputs, labels"),
@@ -177,7 +250,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cached-attention", cached(position=lambda t: None), "add the token's row of P"),
     ("cached-attention", cached(position=lambda t: t + 1), "the first token stands at position 0"),
     ("cached-attention", cached(position=lambda t: t + (t > 0)), "how many were there before it?"),
-    ("cached-attention", cached(position=lambda t: 2 * (t > 0)), "not the batch size"),
+    ("cached-attention", cached(position=lambda t: 2 * (t > 0)), "a pair of keys and values has the length 2"),
+    ("cached-attention", cached(position=lambda t: 3 * (t > 0)), "not the batch size"),
+    ("cached-attention", counted_calls(), "not how often you were called"),
+    ("cached-attention", buffered, "an old cache must stay as it was"),
+    ("cached-attention", cached(scale=lambda d, keys: math.sqrt(d) / 2), "row by row"),
+    ("cached-attention", lambda x, cache, P, *W: cached()(x[:1], cache, P, *W), "one output for the newest token"),
+    ("cached-attention", no_projected_cache, "row by row"),
     ("cached-attention", cached(scale=lambda d, keys: 1), "divide the scores by the root of d"),
     ("cached-attention", cached(scale=lambda d, keys: d), "the root of d, not d"),
     ("cached-attention", cached(scale=lambda d, keys: math.sqrt(keys)), "not of the number of keys"),
@@ -195,10 +274,4 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cached-attention", lambda x, cache, P, *W: (x[:, None], ()), "one output for the newest token"),
     ("cached-attention", lambda x, cache, P, *W: (cached()(x, None, P, *W)[0], None), "None stands for an empty"),
     ("cached-attention", lambda x, cache, P, *W: (7 * x, ()), "row by row"),
-    ("check-draft", draft(lambda same: same.sum()), "later matches mean nothing"),
-    ("check-draft", draft(lambda same: same.long().argmin()), "is there a first wrong token?"),
-    ("check-draft", draft(lambda same: min(5, int(same.long().cumprod(0).sum()) + 1)), "itself does not count"),
-    ("check-draft", draft(lambda same: 5), "does greedy decoding write each token"),
-    ("check-draft", draft(shift=False), "the first input is last"),
-    ("check-draft", one_by_one, "give all of it to the decoder at once"),
 ]

@@ -8,70 +8,121 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
+
+Sentences = list[Tensor]
 
 
 def padded(
-    measure: Callable[[Tensor], Tensor] = lambda change: change.abs().max(),
+    measure: Callable[[Tensor], Any] = lambda change: change.abs().max(),
     *,
     fill: int = 0,
     front: bool = False,
-    lens: Callable[[int, int, int], Tensor | None] = lambda b, n, count: torch.full((b,), n),
-    keep: bool = False,
-    against: bool = True,
-) -> Callable[[Any, Tensor, int], Any]:
+    lens: Callable[[Sentences, Tensor], Any] = lambda sentences, batch: torch.tensor([len(s) for s in sentences]),
+    choose: Callable[[Sentences], Sentences] = lambda sentences: sentences,
+) -> Callable[[Any, Sentences], Any]:
     """The effect of padding, right unless told otherwise."""
 
-    def answer(encoder: Any, tokens: Tensor, count: int) -> Any:
-        b, n = tokens.shape
-        longer = F.pad(tokens, (count, 0) if front else (0, count), value=fill)
-        found = encoder(longer, lens(b, n, count))
-        if keep:
-            return measure(found - F.pad(encoder(tokens), (0, 0, 0, count)))
-        other = encoder(tokens) if against else encoder(longer, lens(b, n, count))[:, :n]
-        return measure(found[:, :n] - other)
+    def answer(encoder: Any, sentences: Sentences) -> Any:
+        side = "left" if front else "right"
+        batch = pad_sequence(sentences, batch_first=True, padding_value=fill, padding_side=side)
+        together = encoder(batch, lens(sentences, batch))
+        changes = [
+            (states[: len(sentence)] - encoder(sentence[None])[0]).flatten(0, 0)
+            for sentence, states in zip(choose(sentences), together, strict=False)
+        ]
+        return measure(torch.cat(changes))
 
     return answer
 
 
-def one_example_at_a_time(encoder: Any, tokens: Tensor, count: int) -> Tensor:
-    changes = [padded()(encoder, row[None], count) for row in tokens]
-    encoder(F.pad(tokens, (0, count)))  # to see how much it would matter
-    return torch.stack(changes).max()
+def one_sentence_at_a_time(encoder: Any, sentences: Sentences) -> float:
+    longest, found = max(len(sentence) for sentence in sentences), []
+    for sentence in sentences:
+        longer = F.pad(sentence, (0, longest - len(sentence)))[None]
+        states = encoder(longer, torch.tensor([len(sentence)]))[:, : len(sentence)]
+        found.append((states - encoder(sentence[None], torch.tensor([len(sentence)]))).abs().max().item())
+    return max(found)
 
 
-def against_padded(encoder: Any, tokens: Tensor, count: int) -> Tensor:
-    b, n = tokens.shape
-    longer = F.pad(tokens, (0, count))
-    return (encoder(longer, torch.full((b,), n)) - encoder(longer))[:, :n].abs().max()
+@torch.no_grad()
+def with_mask(encoder: Any, sentences: Sentences) -> Tensor:
+    batch = pad_sequence(sentences, batch_first=True)
+    lens = torch.tensor([len(sentence) for sentence in sentences])
+    alone = torch.zeros_like(encoder(batch, lens))
+    for row, sentence in zip(alone, sentences, strict=True):
+        row[: len(sentence)] = encoder(sentence[None])[0]
+    real = (torch.arange(batch.shape[1]) < lens[:, None])[..., None]
+    return (encoder(batch, lens) - alone).masked_fill(~real, 0.0).abs().amax()
+
+
+def against_no_lens(encoder: Any, sentences: Sentences) -> Tensor:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    change = encoder(batch, lens) - encoder(batch)
+    return torch.cat([row[:n] for row, n in zip(change, lens.tolist(), strict=True)]).abs().max()
+
+
+def with_padding_too(encoder: Any, sentences: Sentences) -> Tensor:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    return (encoder(batch, lens) - F.pad(encoder(batch, lens), (0, 0, 0, 0)).where(lens[:, None, None] < 0, 0)).max()
+
+
+def largest_of_each(encoder: Any, sentences: Sentences) -> Tensor:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    together = encoder(batch, lens)
+    alone = [encoder(s[None]).abs().max() for s in sentences]
+    return torch.stack([t[: len(s)].abs().max() - a for t, a, s in zip(together, alone, sentences, strict=True)]).max()
+
+
+def only_last(encoder: Any, sentences: Sentences) -> float:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    found = encoder(batch, lens)
+    return max((found[i, len(s) - 1] - encoder(s[None])[0, -1]).abs().max().item() for i, s in enumerate(sentences))
+
+
+def against_padded_alone(encoder: Any, sentences: Sentences) -> float:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    alone = [encoder(row[None], n[None])[0, :n] for row, n in zip(batch, lens, strict=True)]
+    return max((row[: len(a)] - a).abs().max().item() for row, a in zip(encoder(batch, lens), alone, strict=True))
+
+
+def as_floats(encoder: Any, sentences: Sentences) -> Any:
+    return padded()(encoder, [sentence.float() for sentence in sentences])
 
 
 RIGHT: dict[str, list[Any]] = {
-    "measure-padding": [one_example_at_a_time, padded(), padded(lambda change: change.abs().max().item())],
+    "measure-padding": [padded(), one_sentence_at_a_time, with_mask, padded(lambda change: change.abs().max().item())],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
     ("measure-padding", padded(lambda change: change.max()), "take its size"),
     ("measure-padding", padded(lambda change: change.abs().mean()), "not the mean"),
+    ("measure-padding", padded(lambda change: change.abs().amax(dim=1).mean()), "not the mean"),
     ("measure-padding", padded(lambda change: change.abs().sum()), "not the sum"),
     ("measure-padding", padded(lambda change: change.norm()), "not the length of them all"),
     ("measure-padding", padded(lambda change: change.square().max()), "not its square"),
-    ("measure-padding", padded(lambda change: change.norm(dim=2).max()), "a token's change"),
-    ("measure-padding", against_padded, "compare with the tokens *without* padding"),
+    ("measure-padding", padded(lambda change: change.norm(dim=1).max()), "a token's change"),
+    ("measure-padding", padded(lambda change: 3 * change.abs().max()), "subtract what comes out"),
+    ("measure-padding", padded(choose=lambda sentences: sentences[:1]), "all sentences of the batch"),
+    ("measure-padding", largest_of_each, "what leaks here must show"),
+    ("measure-padding", against_no_lens, "compare with the sentence *alone*"),
+    ("measure-padding", with_padding_too, "at the padding itself"),
+    ("measure-padding", lambda encoder, s: (padded()(encoder, s), torch.zeros(()))[1], "what leaks here must show"),
     (
         "measure-padding",
-        lambda encoder, tokens, count: encoder(F.pad(tokens, (0, count)), mask=torch.ones(1).bool()),
+        lambda encoder, s: encoder(pad_sequence(s, batch_first=True), mask=torch.ones(1).bool()),
         "but give it valid_lens here",
     ),
-    ("measure-padding", padded(lambda change: change[0].abs().max()), "all examples of the batch"),
-    ("measure-padding", padded(keep=True), "at the padding itself"),
-    ("measure-padding", padded(against=False), "compare with padding against without"),
-    ("measure-padding", padded(lambda change: 3 * change.abs().max()), "subtract the outputs"),
-    ("measure-padding", padded(lens=lambda b, n, count: None), "how is the encoder to know"),
-    ("measure-padding", padded(lens=lambda b, n, count: torch.tensor(n)), "how is the encoder to know"),
-    ("measure-padding", padded(lens=lambda b, n, count: torch.full((b,), n + count)), "padding does not"),
-    ("measure-padding", padded(fill=1), "then count zeros"),
+    ("measure-padding", padded(lens=lambda s, batch: None), "how is the encoder to know"),
+    ("measure-padding", padded(lens=lambda s, batch: torch.tensor(3)), "how is the encoder to know"),
+    ("measure-padding", padded(lens=lambda s, batch: torch.full((len(s),), batch.shape[1])), "padding does not"),
+    ("measure-padding", padded(lens=lambda s, batch: (batch != 0).sum(dim=1)), "0 may be a word"),
+    ("measure-padding", padded(fill=1), "then zeros"),
     ("measure-padding", padded(front=True), "the real tokens first"),
-    ("measure-padding", lambda encoder, tokens, count: 0.0, "torch.cat, or F.pad"),
+    ("measure-padding", lambda encoder, sentences: 0.0, "pad_sequence, or F.pad"),
+    ("measure-padding", only_last, "not only its first or last one"),
+    ("measure-padding", against_padded_alone, "the sentence alone"),
+    ("measure-padding", as_floats, "looked up by integers"),
     (
         "measure-padding",
         padded(lambda change: max(change.abs().max(), torch.tensor(0.1))),

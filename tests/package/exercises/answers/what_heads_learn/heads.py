@@ -4,63 +4,99 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 
-def gate_gradients(loss: Any, num_heads: int, examples: Any, at: float = 1.0) -> Tensor:
-    rows = []
-    for example in examples:
-        gates = torch.full((num_heads,), at, requires_grad=True)
-        rows.append(torch.autograd.grad(loss(gates, example), gates)[0])
-    return torch.stack(rows)
-
-
-def backward_importance(loss: Any, num_heads: int, examples: Any) -> Tensor:
-    total = torch.zeros(num_heads)
-    for example in examples:
-        gates = torch.ones(num_heads, requires_grad=True)
-        loss(gates, example).backward()
-        assert gates.grad is not None
-        total += gates.grad.abs() / len(examples)
-    return total
+def take(d: int, num_heads: int, keep: list[int]) -> list[int]:
+    width = d // num_heads
+    return [head * width + j for head in keep for j in range(width)]
 
 
 def cut(
-    W_q: Tensor,
-    W_k: Tensor,
-    W_v: Tensor,
-    W_o: Tensor,
-    num_heads: int,
-    keep: list[int],
+    choose: Any = take,
     *,
-    by_turns: bool = False,
-    first: bool = False,
-    factor: float = 1.0,
-    output_factor: float = 1.0,
-) -> tuple[Tensor, ...]:
-    d = W_q.shape[0]
-    width = d // num_heads
-    rows = [head * width + j for head in keep for j in range(width)]
-    if by_turns:
-        rows = [row for row in range(d) if row % num_heads in keep]
-    columns = W_o[:, : len(rows)] if first else W_o[:, rows]
-    share = num_heads / len(keep)
-    return W_q[rows], W_k[rows], W_v[rows] * share**factor, columns * share**output_factor
+    columns: Any = None,
+    bias: Any = None,
+    factor: float = 0.0,
+    output_factor: float = 0.0,
+    parts: tuple[int, ...] = (0, 1, 2),
+) -> Any:
+    """The layer with the heads in keep, right unless told otherwise."""
+
+    def answer(
+        W_in: Tensor, b_in: Tensor, W_out: Tensor, num_heads: int, keep: list[int]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        d, share = len(W_out), num_heads / len(keep)
+        rows = choose(d, num_heads, keep)
+        matrices, biases = ([part.chunk(3)[i][rows] for i in parts] for part in (W_in, b_in))
+        matrices[-1] = matrices[-1] * share**factor
+        b = torch.cat(biases) if bias is None else bias(b_in, rows)
+        out = W_out[:, (columns or choose)(d, num_heads, keep)]
+        return torch.cat(matrices), b, out * share**output_factor
+
+    return answer
 
 
-def right_cut(*arguments: Any) -> list[Tensor]:
-    return list(cut(*arguments, factor=0, output_factor=0))
+def by_turns(d: int, num_heads: int, keep: list[int]) -> list[int]:
+    return [row for row in range(d) if row % num_heads in keep]
 
 
-def cut_in_place(*arguments: Any) -> tuple[Tensor, ...]:
-    found = cut(*arguments, factor=0, output_factor=0)
+def in_rising_order(d: int, num_heads: int, keep: list[int]) -> list[int]:
+    return [row for row in range(d) if row // (d // num_heads) in keep]
+
+
+def first_rows(d: int, num_heads: int, keep: list[int]) -> list[int]:
+    return [*range(d // num_heads * len(keep))]
+
+
+def those_that_go(d: int, num_heads: int, keep: list[int]) -> list[int]:
+    return take(d, num_heads, [head for head in range(num_heads) if head not in keep])
+
+
+def wrong_width(d: int, num_heads: int, keep: list[int]) -> list[int]:
+    return [row for head in keep for row in range(head * num_heads, (head + 1) * num_heads) if row < d]
+
+
+def cut_by_unflatten(W_in: Tensor, b_in: Tensor, W_out: Tensor, num_heads: int, keep: list[int]) -> list[Tensor]:
+    rows = W_in.unflatten(0, (3, num_heads, -1))[:, keep].flatten(0, 2)
+    return [
+        rows,
+        b_in.view(3, num_heads, -1)[:, keep].flatten(),
+        W_out.unflatten(1, (num_heads, -1))[:, keep].flatten(1),
+    ]
+
+
+def cut_by_selection(W_in: Tensor, b_in: Tensor, W_out: Tensor, num_heads: int, keep: list[int]) -> tuple[Any, ...]:
+    S = torch.kron(torch.eye(num_heads)[keep], torch.eye(len(W_out) // num_heads))
+    S3 = torch.block_diag(S, S, S)
+    return (S3 @ W_in).numpy(), (S3 @ b_in).numpy(), (W_out @ S.T).numpy()
+
+
+def cut_in_place(*arguments: Any) -> Any:
+    found = cut()(*arguments)
     arguments[0].zero_()
     return found
 
 
+def same_rows_thrice(W_in: Tensor, b_in: Tensor, W_out: Tensor, num_heads: int, keep: list[int]) -> Any:
+    rows = take(len(W_out), num_heads, keep)
+    return W_in[rows].repeat(3, 1), b_in[rows].repeat(3), W_out[:, rows]
+
+
+def head_by_head(W_in: Tensor, b_in: Tensor, W_out: Tensor, num_heads: int, keep: list[int]) -> Any:
+    found = cut_by_unflatten(W_in, b_in, W_out, num_heads, keep)
+    return [part.unflatten(0, (3, len(keep), -1)).transpose(0, 1).flatten(0, 2) for part in found[:2]] + found[2:]
+
+
 def shared(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
     return W_k.unflatten(0, (num_groups, num_heads // num_groups, -1)).mean(dim=1).flatten(0, 1)
+
+
+def rows_by_turns(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
+    return W_k.unflatten(0, (-1, num_groups, num_heads // num_groups)).mean(dim=2)
 
 
 def shared_by_loop(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
@@ -75,30 +111,20 @@ def shared_in_place(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
     return found
 
 
-def without_zero_grad(loss: Any, num_heads: int, examples: Any) -> Tensor:
-    gates = torch.ones(num_heads, requires_grad=True)
-    total = torch.zeros(num_heads)
-    for example in examples:
-        loss(gates, example).backward()
-        assert gates.grad is not None
-        total += gates.grad.abs()
-    return total / len(examples)
-
-
-def ablated(loss: Any, num_heads: int, examples: Any) -> Tensor:
-    ones = torch.ones(num_heads)
-    rows = [
-        torch.stack([loss(gates, example) - loss(ones, example) for gates in 1 - torch.eye(num_heads)])
-        for example in examples
-    ]
-    return torch.stack(rows).abs().mean(dim=0)
-
-
 RIGHT: dict[str, list[Any]] = {
     "predict-staircase": [(0.43, 0.05, 1, 5), torch.tensor([0.43, 0.05, 1, 5])],
-    "gate-importance": [lambda *a: gate_gradients(*a).abs().mean(dim=0), backward_importance],
-    "debug-cut": [lambda *a: cut(*a, factor=0, output_factor=0), right_cut],
-    "share-keys": [shared, shared_by_loop],
+    "debug-cut": [cut(), cut_by_unflatten, cut_by_selection],
+    "share-keys": [
+        shared,
+        shared_by_loop,
+        lambda W, h, g: (
+            torch.kron(torch.eye(g), torch.kron(torch.full((1, h // g), g / h), torch.eye(len(W) // h))) @ W
+        ),
+        lambda W, h, g: F.avg_pool1d(W.view(g, h // g, -1).transpose(1, 2), h // g).reshape(-1, W.shape[1]),
+        lambda W, h, g: torch.cat([torch.stack(part.chunk(h // g)).mean(0) for part in W.chunk(g)]),
+        lambda W, h, g: np.mean(W.numpy().reshape(g, h // g, -1, W.shape[1]), axis=1).reshape(-1, W.shape[1]),
+    ],
+    "use-groups": [(0.36, 0.99), (0.34, 1.0), torch.tensor([0.38, 0.98])],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -120,32 +146,51 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-staircase", (0.43, 0.05, 1, 9), "which questions can it answer"),
     ("predict-staircase", (0.43, 0.05, 1, 1), "here you choose"),
     ("predict-staircase", (0.43, 0.05, 1, 4), "how many heads must stay"),
-    ("gate-importance", lambda *a: gate_gradients(*a).mean(dim=0), "do they cancel"),
-    ("gate-importance", lambda *a: gate_gradients(*a).mean(dim=0).abs(), "comes before the mean"),
-    ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0), "not their sum"),
-    ("gate-importance", lambda *a: gate_gradients(*a).sum(dim=0).abs(), "the sum of the gradients cancels"),
-    ("gate-importance", lambda *a: gate_gradients(*a, at=0.0).mean(dim=0), "At which gates"),
-    ("gate-importance", lambda *a: gate_gradients(*a, at=0.0).abs().mean(dim=0), "as in the trained model"),
-    ("gate-importance", lambda *a: gate_gradients(*a).square().mean(dim=0), "not squares"),
-    ("gate-importance", lambda *a: gate_gradients(*a).abs().amax(dim=0), "the largest example"),
-    ("gate-importance", lambda loss, h, x: gate_gradients(loss, h, x).abs().sum(dim=0) / h, "not of heads"),
-    ("gate-importance", gate_gradients, "shape of each step"),
-    ("gate-importance", lambda *a: gate_gradients(*a).abs().mean(dim=0) + 1, "then their mean"),
-    ("gate-importance", without_zero_grad, "begin with a gradient of 0"),
-    ("gate-importance", ablated, "removing the head is ablation"),
-    ("debug-cut", lambda *a: cut(*a, by_turns=True, first=True), "a head's rows are neighbours"),
-    ("debug-cut", lambda *a: cut(*a, first=True, output_factor=0), "belong to the first heads"),
-    ("debug-cut", lambda *a: cut(*a, factor=0), "write more than before"),
-    ("debug-cut", lambda *a: cut(*a, output_factor=0), "who would undo the factor"),
-    ("debug-cut", lambda *a: cut(*a, factor=0, output_factor=0)[:3], "return W_q, W_k, W_v, W_o"),
-    ("debug-cut", lambda *a: right_cut(*a[:-1], sorted(a[-1])), "which rows belong to head 0"),
-    ("debug-cut", cut_in_place, "changes the caller's matrix"),
-    ("debug-cut", lambda q, k, v, o, h, keep: right_cut(q, v, k, o, h, keep), "which rows belong to head 0"),
+    (
+        "debug-cut",
+        cut(by_turns, factor=1, columns=first_rows, bias=lambda b, rows: b[: 3 * len(rows)]),
+        "a head's rows are neighbours",
+    ),
+    ("debug-cut", cut(by_turns), "a head's rows are neighbours"),
+    ("debug-cut", cut(in_rising_order), "which head comes first?"),
+    ("debug-cut", cut(those_that_go), "names the heads that stay"),
+    ("debug-cut", cut(first_rows), "not to those that are kept"),
+    ("debug-cut", cut(wrong_width), "how wide is a head?"),
+    ("debug-cut", cut(lambda d, h, keep: keep), "shape of each step"),
+    ("debug-cut", cut(factor=1), "who would undo the factor"),
+    ("debug-cut", cut(bias=lambda b, rows: b[: 3 * len(rows)]), "whatever you have cut"),
+    ("debug-cut", cut(bias=lambda b, rows: b[rows].repeat(3)), "where do those of the keys begin?"),
+    ("debug-cut", cut(bias=lambda b, rows: b), "shape of each step"),
+    ("debug-cut", same_rows_thrice, "where do those of the keys begin?"),
+    ("debug-cut", head_by_head, "all of them; then those of the keys"),
+    ("debug-cut", cut(parts=(0, 2, 1)), "first queries, then keys, then values"),
+    ("debug-cut", cut(columns=first_rows), "the first columns belong to the first heads"),
+    ("debug-cut", cut(columns=by_turns), "a head's columns are neighbours"),
+    ("debug-cut", cut(columns=in_rising_order), "which head comes first?"),
+    ("debug-cut", cut(columns=lambda d, h, keep: take(d, h, keep)[::-1]), "which columns of W_out meet"),
+    ("debug-cut", cut(output_factor=1), "write more than before"),
+    ("debug-cut", lambda *a: cut()(*a)[:2], "return W_in, b_in, W_out"),
+    ("debug-cut", lambda *a: [part + 1 for part in cut()(*a)], "which head did it belong to?"),
+    ("debug-cut", cut_in_place, "works in place"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1))[:, 0].flatten(0, 1), "the first head of a group"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1)).sum(dim=1).flatten(0, 1), "not their sum"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (h // g, g, -1)).mean(dim=0).flatten(0, 1), "not heads 0 and 2"),
     ("share-keys", lambda W, h, g: W.unflatten(0, (-1, h // g)).mean(dim=1), "not over neighbouring rows"),
+    ("share-keys", lambda W, h, g: shared(W, h, g) * (h // g) / g, "the number of heads in a group"),
+    ("share-keys", lambda W, h, g: shared(W, h, g) / g, "the number of heads in a group"),
+    ("share-keys", lambda W, h, g: rows_by_turns(W, h, g).transpose(0, 1).flatten(0, 1), "row 1 belongs to head 0"),
+    ("share-keys", lambda W, h, g: rows_by_turns(W, h, g).flatten(0, 1), "not over neighbouring rows"),
+    ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1)).median(dim=1).values.flatten(0, 1), "a mean, not"),
+    ("share-keys", lambda W, h, g: shared(W.T, h, g), "the heads into groups"),
+    ("share-keys", lambda W, h, g: shared(W, h, h), "shape of each step"),
+    ("share-keys", lambda W, h, g: shared(W, h, g).repeat_interleave(h // g, 0), "shape of each step"),
+    ("use-groups", (0.1, 0.99), "what guessing finds"),
+    ("use-groups", (0.6, 0.99), "both are means over all eight heads"),
+    ("use-groups", (0.99, 0.99), "could do before"),
+    ("use-groups", (36, 99), "between 0 and 1"),
+    ("use-groups", (0.36, 0.4), "from the weights that it has"),
+    ("use-groups", (0.36, 100), "between 0 and 1"),
     ("share-keys", lambda W, h, g: 2 * shared(W, h, g) + 1, "the heads into groups"),
-    ("share-keys", shared_in_place, "work on a new tensor"),
+    ("share-keys", shared_in_place, "works in place"),
     ("share-keys", lambda W, h, g: W, "shape of each step"),
 ]

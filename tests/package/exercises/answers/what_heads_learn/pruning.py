@@ -140,6 +140,49 @@ def best_subset(loss: Loss, num_heads: int, keep: int) -> list[int]:
     return list(min(itertools.combinations(range(num_heads), keep), key=loss_of))
 
 
+def skipping_head_0(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    pairs = [pair for pair in both if 0 not in pair] or [*both]
+    return max(pairs, key=lambda pair: both[pair] - alone[pair[0]] - alone[pair[1]])
+
+
+def skipping_the_last(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    pairs = [pair for pair in both if num_heads - 1 not in pair] or [*both]
+    return max(pairs, key=lambda pair: both[pair] - alone[pair[0]] - alone[pair[1]])
+
+
+def only_neighbours(loss: Loss, num_heads: int) -> tuple[int, int]:
+    alone, both = pair_costs(loss, num_heads)
+    pairs = [(i, i + 1) for i in range(num_heads - 1)]
+    return max(pairs, key=lambda pair: both[pair] - alone[pair[0]] - alone[pair[1]])
+
+
+def gates_reversed(loss: Loss, num_heads: int) -> tuple[int, int]:
+    """Counts as gates what is removed."""
+    return twins(lambda gates: loss(1 - gates), num_heads)
+
+
+def twins_by_items(loss: Loss, num_heads: int) -> tuple[int, int]:
+    def cost(off: list[int]) -> float:
+        return loss(torch.tensor([head not in off for head in range(num_heads)])).item()  # type: ignore[no-any-return]
+
+    pairs = itertools.combinations(range(num_heads), 2)
+    return max(pairs, key=lambda pair: cost([*pair]) - cost([pair[0]]) - cost([pair[1]]))
+
+
+def most_missed(loss: Loss, num_heads: int, keep: int) -> list[int]:
+    return carefully(lambda gates: -loss(gates), num_heads, keep)
+
+
+def forgets_the_removed(loss: Loss, num_heads: int, keep: int) -> list[int]:
+    """Opens all other gates again before each trial."""
+    left = list(range(num_heads))
+    while len(left) > keep:
+        left.remove(min(left, key=lambda head: float(loss(1 - torch.eye(num_heads)[head]))))
+    return left
+
+
 RIGHT: dict[str, list[Any]] = {
     "find-twins": [
         twins,
@@ -147,7 +190,10 @@ RIGHT: dict[str, list[Any]] = {
         lambda loss, h: twins(lambda gates: loss(gates.bool()), h),
         lambda *a: torch.tensor(twins(*a)),
         lambda *a: np.array(twins(*a)),
+        twins_by_items,
+        lambda *a: {*twins(*a)},
     ],
+    "use-twins": [[3], torch.tensor([3])],
     "prune-carefully": [
         carefully,
         carefully_from_the_end,
@@ -166,6 +212,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", by_size_of_excess, "the wrong end of it"),
     ("find-twins", least_excess, "the wrong end of it"),
     ("find-twins", lambda *a: (2.5, 4.0), "return i, j"),
+    ("find-twins", skipping_head_0, "which pairs do you try?"),
+    ("find-twins", skipping_the_last, "which pairs do you try?"),
+    ("find-twins", only_neighbours, "which pairs do you try?"),
+    ("find-twins", gates_reversed, "where all gates are 1"),
+    ("find-twins", lambda loss, h: (h, h + 1), "0 to num_heads - 1"),
+    ("use-twins", [0], "where does each of them look?"),
+    ("use-twins", [2], "where does each of them look?"),
+    ("use-twins", [6], "there are three models"),
+    ("use-twins", [5], "find the question on whose place"),
     ("find-twins", lambda *a: (1, 1), "no twin of itself"),
     ("find-twins", lambda *a: 0.5, "return i, j"),
     ("prune-carefully", one_list, "made once"),
@@ -176,6 +231,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("prune-carefully", lambda loss, n, keep: carefully(loss, n, keep - 1), "how often does your loop run"),
     ("prune-carefully", lambda loss, n, keep: [0, 1, 3][:keep], "the loss without it"),
     ("prune-carefully", least_change, "the loss without it"),
-    ("prune-carefully", best_subset, "tries all sets"),
+    ("prune-carefully", best_subset, "if you try all sets"),
     ("prune-carefully", lambda *a: 3, "return a list"),
+    ("prune-carefully", most_missed, "they go, the others stay"),
+    ("prune-carefully", forgets_the_removed, "made once"),
+    ("prune-carefully", lambda loss, n, keep: list(range(n))[-keep:], "the loss without it"),
 ]

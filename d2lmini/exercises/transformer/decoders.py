@@ -1,0 +1,174 @@
+"""A decoder block: who sees what, and what is added to what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from d2lmini.attention.masks import causal_mask
+from d2lmini.attention.pooling import DotProductAttention
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_shape, is_near
+from d2lmini.exercises.inputs import draw_inputs
+
+Block = Callable[[Tensor, Tensor], Tensor]
+_CODE = (
+    "import d2lmini as d2l; look = d2l.DotProductAttention(0); ffn = torch.sin; "
+    "across = lambda *inputs, **kwargs: 3 * look(*inputs, **kwargs)"
+)
+_LOOK = DotProductAttention(0.0)
+
+
+def _across(*inputs: Any, **kwargs: Any) -> Any:
+    return 3 * _LOOK(*inputs, **kwargs)
+
+
+@checker("debug-decoder")
+def check_debug_decoder(decoder: Any) -> str:
+    """A pre-norm decoder block: causal in both modes, keys and values from the memory, added to the stream."""
+    expect_function(decoder)
+    for seed, target, source in ((1, (2, 5, 4), (2, 3, 4)), (2, (3, 2, 6), (3, 4, 6)), (3, (1, 4, 8), (1, 4, 8))):
+        (X, memory), draw = draw_inputs(seed, most=9, X=target, memory=source)
+        for training in (True, False):
+            given = f"{draw}; {_CODE}; training = {training}"
+            got = _run_decoder(decoder, X, memory, training, given)
+            expected = _decode(X, memory)
+            hint = "" if is_near(got, expected, 1e-4) else _find_fault(decoder, X, memory)
+            expect_close(got, expected, claim="it is a pre-norm decoder block", given=given, hint=hint)
+    return "causal in training and in evaluation, keys and values from the memory, all added to the stream"
+
+
+def _run_decoder(decoder: Any, X: Tensor, memory: Tensor, training: bool, given: str = "") -> Tensor:
+    try:
+        found = decoder(X, memory, _LOOK, _across, torch.sin, training)
+    except (ValueError, RuntimeError) as error:
+        hint = _explain(str(error))
+        if not hint:
+            raise
+        raise WrongAnswer("the block runs", hint, given=given, got=error) from error
+    return expect_shape(found, X.shape, claim="it returns a tensor of the shape of X", hint="return the stream")
+
+
+def _explain(error: str) -> str:
+    """The hint for an error that a layer raises; none for one of the student's own."""
+    hints = {
+        "mask must be a boolean tensor": "a mask holds True and False: True where a query may look",
+        "mask must broadcast": "cross-attention needs no causal mask: the whole source is known",
+        "causal_mask needs": "cross-attention needs no causal mask: the whole source is known",
+        "one value for each key": "keys and values both come from the memory, all of it",
+        "must match the size": "who asks, and who is asked? What is added to X has a row for each token of X",
+    }
+    return next((hint for piece, hint in hints.items() if piece in error), "")
+
+
+def _find_fault(decoder: Any, X: Tensor, memory: Tensor) -> str:
+    """A hint for a block that returns something wrong: what does not move that should, what moves that should not?"""
+    later, shown = X.clone(), len(X[0]) // 2
+    later[:, shown:] += torch.arange(1.0, X.shape[2] + 1).square()  # a constant would be lost in the norm
+    other = memory.flip(2) + memory.square()
+    leaks = []
+    for training in (True, False):
+        got = _run_decoder(decoder, X, memory, training)
+        if torch.equal(_run_decoder(decoder, X, other, training), got):
+            return "another memory gives the same output. Who is asked in cross-attention?"
+        moved = (_run_decoder(decoder, later, memory, training) - got)[:, :shown].abs().max().item()
+        leaks.append(not moved < 1e-6)
+    for hint, wrong in _list_wrong_blocks().items():
+        found = (_run_decoder(decoder, X, memory, training) for training in (True, False))
+        if all(torch.allclose(got, wrong(X, memory), atol=1e-4, equal_nan=True) for got in found):
+            return hint
+    if all(leaks):
+        return "when the last tokens of X change, the first outputs move. Which tokens may token 0 see?"
+    if any(leaks):
+        return "when does a decoder have to be causal? Always: a mask that comes and goes measures nothing"
+    return "print the stream after each of the three layers: what did the layer read, and what was its output added to?"
+
+
+def _norm(X: Tensor) -> Tensor:
+    return F.layer_norm(X, X.shape[2:])
+
+
+def _decode(
+    X: Tensor,
+    memory: Tensor,
+    *,
+    first: Callable[[Tensor, Tensor], Tensor] = lambda X, found: X + found,
+    second: Callable[[Tensor, Tensor], Tensor] = lambda X, found: X + found,
+    third: Callable[[Tensor, Tensor], Tensor] = lambda X, found: X + found,
+    norm: Callable[[Tensor], Tensor] = _norm,
+    ask: Callable[[Tensor], Tensor] = _norm,
+    compute: Callable[[Tensor], Tensor] = _norm,
+    diagonal: int = 0,
+    cross: dict[str, Any] | None = None,
+    back: Callable[..., Tensor] = _LOOK,
+    across: Callable[..., Tensor] = _across,
+) -> Tensor:
+    """The right block, unless told otherwise."""
+    n = X.shape[1]
+    Y = norm(X)
+    X = first(X, back(Y, Y, Y, mask=causal_mask(n).tril(diagonal)))
+    X = second(X, across(ask(X), memory, memory, **(cross or {})))
+    return third(X, compute(X).sin())
+
+
+def _decode_post_norm(X: Tensor, memory: Tensor) -> Tensor:
+    X = _norm(X + _LOOK(X, X, X, mask=causal_mask(X.shape[1])))
+    X = _norm(X + _across(X, memory, memory))
+    return _norm(X + X.sin())
+
+
+def _norm_all(X: Tensor) -> Tensor:
+    return F.layer_norm(X, X.shape[1:])
+
+
+def _list_wrong_blocks() -> dict[str, Block]:
+    """What a well-known mistake makes of X and a memory, by the hint for it."""
+
+    def to_normed(X: Tensor, found: Tensor) -> Tensor:
+        return _norm(X) + found
+
+    def only(X: Tensor, found: Tensor) -> Tensor:
+        return found
+
+    def block(**changes: Any) -> Block:
+        return lambda X, memory: _decode(X, memory, **changes)
+
+    def old_query(X: Tensor, memory: Tensor) -> Tensor:
+        return _decode(X, memory, ask=lambda _: _norm(X))
+
+    def cross_first(X: Tensor, memory: Tensor) -> Tensor:
+        X = X + _across(_norm(X), memory, memory)
+        X = X + _LOOK(_norm(X), _norm(X), _norm(X), mask=causal_mask(X.shape[1]))
+        return X + _norm(X).sin()
+
+    def triangle(X: Tensor, memory: Tensor) -> Tensor:
+        mask = torch.ones(X.shape[1], memory.shape[1], dtype=torch.bool).tril()
+        return _decode(X, memory, cross={"mask": mask})
+
+    return {
+        "each token has a norm of its own: which numbers does yours take together?": block(
+            norm=_norm_all, ask=_norm_all, compute=_norm_all
+        ),
+        "the first addition, too: the stream itself is added to": block(first=to_normed),
+        "the last addition, too: the stream itself is added to": block(third=to_normed),
+        "the stream is X: what is added to must not have gone through a norm": block(second=to_normed),
+        "this is post-norm: pre-norm has its norms before the layers": _decode_post_norm,
+        "a token sees itself, too": block(diagonal=-1),
+        "the stream goes on after cross-attention: what is added to what?": block(second=only),
+        "cross-attention reads the stream as it is now, after self-attention": old_query,
+        "the memory has its norm from the encoder": lambda X, memory: _decode(X, _norm(memory)),
+        "cross-attention reads through a norm, too": block(ask=lambda X: X),
+        "self-attention reads through a norm, too": block(norm=lambda X: X),
+        "the feed-forward network reads through a norm, too": block(compute=lambda X: X),
+        "the feed-forward network adds to the stream": block(third=only),
+        "self-attention comes first: a token looks back before it looks across": cross_first,
+        "keys and values are the memory, all of it": lambda X, memory: _decode(X, memory[:, :-1]),
+        "where is the feed-forward network?": block(third=lambda X, found: X),
+        "where is the first residual connection?": block(first=only),
+        "a causal mask is for the target tokens: the whole source is known": triangle,
+        "there are two attentions: which of them is called where?": block(back=_across, across=_LOOK),
+        "pre-norm has no norm at the end of a block; a stack has one": lambda X, memory: _norm(_decode(X, memory)),
+    }

@@ -1,0 +1,75 @@
+"""How strongly the loss depends on a gate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function
+
+
+class _Losses:
+    """The losses of a few examples, each of which has gates of its own; it counts its calls."""
+
+    def __init__(self, slopes: Tensor, given: str) -> None:
+        self.slopes, self.given, self.calls = slopes, given, 0
+
+    def __call__(self, gates: Tensor) -> Tensor:
+        self.calls += 1
+        if not isinstance(gates, Tensor) or gates.shape != self.slopes.shape:
+            shape = tuple(gates.shape) if isinstance(gates, Tensor) else type(gates).__name__
+            hint = "a row of gates for each example, a column for each head"
+            claim = "losses is given gates (examples, heads)"
+            raise WrongAnswer(claim, hint, given=self.given, expected=tuple(self.slopes.shape), got=shape)
+        # the derivative of s (g³ - g) is 2s at 1 and -s at 0
+        return (self.slopes.to(gates.dtype) * (gates**3 - gates)).sum(dim=1) + 5
+
+
+@checker("gate-importance")
+def check_gate_importance(gate_importance: Any) -> str:
+    """`gate_importance(losses, num_heads, num_examples)` returns the mean of |dL/dgate| at gates 1, `(num_heads,)`."""
+    expect_function(gate_importance)
+    for rows in (
+        [[3.0, -3.0, 0.0], [1.0, 2.0, 0.0], [-2.0, -5.0, 0.0], [2.0, 1.0, 0.0]],
+        [[1.0, -4.0, 2.0, 0.0, 7.0], [-1.0, 3.0, 2.0, 1.0, -6.0]],
+        [[2.0, -0.5]],
+    ):
+        slopes = torch.tensor(rows)
+        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 - g)).sum(dim=1) + 5"
+        losses = _Losses(slopes, given)
+        expect_close(
+            gate_importance(losses, slopes.shape[1], len(slopes)),
+            2 * slopes.abs().mean(dim=0),
+            claim="it is the mean of the absolute gradients at gates 1",
+            given=given,
+            hint="one gradient for each example and each head, at gates 1; then absolute values; then their mean",
+            mistakes=_list_wrong_means(2 * slopes),
+        )
+        if losses.calls != 1:
+            hint = "no loss depends on the gates of another example: which single number has all these gradients?"
+            raise WrongAnswer("there is one call of losses", hint, given=given, got=losses.calls)
+    return "the mean of absolute gradients at gates 1, without cancelling, from one call of losses"
+
+
+def _list_wrong_means(slopes: Tensor) -> dict[str, Tensor | tuple[Tensor, ...]]:
+    mean, absolute = slopes.mean(dim=0), slopes.abs().mean(dim=0)
+    count, heads = slopes.shape
+    wrong: dict[str, Tensor | tuple[Tensor, ...]] = {
+        "a gradient of 3 and one of -3 are two strong effects: do they cancel?": mean,
+        "the absolute value comes before the mean: 3 and -3 must not cancel": (
+            mean.abs(),
+            mean.abs() * count,
+            mean.abs() / count,
+        ),
+        "where is the trained model? At which gates is the gradient to be taken?": (-mean / 2, absolute / 2),
+        "absolute values, not squares": (slopes.square().mean(dim=0), slopes.square().mean(dim=0).sqrt()),
+        "the largest example is not the mean": slopes.abs().amax(dim=0),
+        "removing the head is ablation; the gradient is at gates 1": torch.zeros(heads),
+    }
+    if count > 1:
+        wrong["the mean over the examples, not their sum"] = absolute * count
+        wrong["the mean of the losses has a gradient that is divided already: divide once"] = absolute / count
+        wrong["divide by the number of examples, not of heads"] = absolute * count / heads
+    return wrong
