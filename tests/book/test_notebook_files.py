@@ -27,7 +27,7 @@ MOST_KIB = 500
 LONGEST_CODE_LINE = 84
 MOST_CODE_LINES = 30
 
-TAGS = {"cover", "solution"}
+TAGS = {"cover", "hide-input", "solution"}
 
 RAW_MYST = {
     "a role": r"\{[a-zA-Z][\w:.+-]*\}`",
