@@ -50,7 +50,7 @@ def apply_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
     if allowed is None:
         return F.softmax(scores, dim=-1)
     nothing = sees_nothing(allowed)  # (..., queries, 1)
-    # Rows that see nothing are filled with 0 before the softmax: a row of -inf would give NaN, in the gradient too.
+    # Rows that see nothing are filled with 0 before the softmax: a row of -inf has none, and would give NaN.
     scores = scores.masked_fill(~allowed, -math.inf).masked_fill(nothing, 0.0)
     return F.softmax(scores, dim=-1).masked_fill(nothing, 0.0)
 
