@@ -92,7 +92,7 @@ def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str,
 @each_view
 def test_search_finds_what_is_folded(browser: Any, server: str, theme: str, width: int) -> None:
     with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
-        window.goto(f"{FILES}search.html?q=masked_pooling_solution")
+        window.goto(f"{FILES}search.html?q=leave_one_out_solution")
         window.wait_for_selector("ul.search li a")
         assert "attention-pooling.html" in window.locator("ul.search li a").first.get_attribute("href")
         assert window.complaints + find_faults(window) == []
