@@ -249,7 +249,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", stacked_from_a_table, "Which line stops, and with which sizes?"),
     ("odd-width", into_too_few_rows, "Which line stops, and with which sizes?"),
     ("odd-width", sliced, "Which line stops, and with which sizes?"),
-    ("odd-width", lambda start, num_steps, d: rows()(float(torch.tensor(start)), num_steps, d), "double precision"),
+    (
+        "odd-width",
+        lambda start, num_steps, d: rows()(int(torch.tensor(float(start))), num_steps, d),
+        "double precision",
+    ),
     ("odd-width", lambda start, num_steps, d: rows()(start % 10**6, num_steps, d), "double precision"),
     ("odd-width", rows(exponent=2), "is it doubled twice?"),
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d)[0], "the shape of each step"),
