@@ -82,10 +82,10 @@ def check_design_dilations(design: Any) -> str:
     return f"{len(_DESIGNS)} designs reach every token with the smallest kernel"
 
 
-# At a power, just above one (also where a root is within 1e-6 of a whole number), and with a large kernel.
+# At a power, just above one (also where a root is within 1e-9 of a whole number), and with a large kernel.
 _DESIGNS = (
     *((9, 2), (100, 4), (64, 6), (65, 6), (12, 1), (1, 2), (243, 5), (126, 3), (3125, 5)),
-    *((1025, 10), (1001, 3), (262_145, 18), (20_000, 1)),
+    *((1025, 10), (1001, 3), (2**27 + 1, 27), (20_000, 1)),
 )
 
 
@@ -94,7 +94,7 @@ def _reaches_all(n: int, kernel: int, dilations: list[int]) -> bool:
     seen, everything = 1, (1 << n) - 1
     for dilation in dilations:
         taps, needed = 1, min(kernel, (n - 1) // dilation + 1)  # what lies before the first token does not count
-        while taps < needed:
+        while taps < needed and seen != everything:
             more = min(taps, needed - taps)
             seen |= seen << more * dilation & everything
             taps += more

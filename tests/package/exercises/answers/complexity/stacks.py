@@ -41,8 +41,15 @@ def search_to(most: int) -> Callable[..., Any]:
     return answer
 
 
+def with_a_corrected_root(n: int, L: int) -> tuple[int, list[int]]:
+    """Right: a rounded root, and one more where it is too small."""
+    near = round(n ** (1 / L))
+    kernel = near + (near**L < n)
+    return kernel, [kernel**i for i in range(L)]
+
+
 def with_ceil(n: int, L: int) -> tuple[Any, list[Any]]:
-    kernel = np.ceil(n ** (1 / L) - 1e-9)
+    kernel = np.ceil(n ** (1 / L))
     return kernel, [kernel**i for i in range(L)]
 
 
@@ -52,6 +59,7 @@ RIGHT: dict[str, list[Any]] = {
         design,
         lambda n, L: (design(n, L)[0], (design(n, L)[0] ** i for i in range(L))),
         lambda n, L: (float(design(n, L)[0]).__ceil__(), np.array(design(n, L)[1])),
+        with_a_corrected_root,
         lambda n, L: [torch.tensor(design(n, L)[0]), tuple(reversed(design(n, L)[1]))],
         lambda n, L: (design(n, L)[0], torch.tensor(design(n, L)[1][::-1])),
     ],
@@ -95,6 +103,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("design-dilations", with_kernel(lambda n, L: math.ceil(round(n ** (1 / L), 2))), "does not reach the first token"),
     ("design-dilations", with_kernel(lambda n, L: math.ceil(n ** (1 / L) - 5e-3)), "does not reach the first token"),
     ("design-dilations", with_kernel(lambda n, L: math.ceil(round(n ** (1 / L), 6))), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(round(n ** (1 / L), 8))), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(n ** (1 / L) - 1e-9)), "does not reach the first token"),
     ("design-dilations", search_to(12), "how large may a kernel have to be?"),
     ("design-dilations", search_to(100), "how large may a kernel have to be?"),
     ("design-dilations", search_to(1000), "how large may a kernel have to be?"),
