@@ -57,7 +57,7 @@ def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> dict[s
     count, most = sum(parameter.numel() for parameter in trained.values()), num_hiddens * max_len // _SHARE
     if count > most:
         hint = "positions have to share numbers: two small tables (for what?), or a function of i with a few parameters"
-        given = f"num_hiddens = {num_hiddens}, max_len = {max_len}"
+        given = f"num_hiddens, max_len = {num_hiddens}, {max_len}"
         expected = f"{most} trained numbers at most"
         raise WrongAnswer("it has few parameters", hint, given=given, expected=expected, got=f"{count}")
     with torch.no_grad():
@@ -158,7 +158,7 @@ def _expect_offset(layer: nn.Module, X: Tensor, max_len: int) -> None:
 def _expect_end(layer: nn.Module, num_hiddens: int, max_len: int, ends: list[tuple[int, int]]) -> None:
     claim = "max_len positions fit, and one more is a ValueError"
     for length, offset in ends:
-        given = f"max_len = {max_len}, a sequence of length {length}, offset = {offset}"
+        given = f"max_len, n, offset = {max_len}, {length}, {offset}"
         X, fits = torch.zeros(2, length, num_hiddens), offset + length <= max_len
         try:
             layer(X, offset=offset)

@@ -172,7 +172,7 @@ def check_rotary_base(base: Any) -> str:
             base(length, p),
             expected,
             claim="the slowest pair turns by half a turn, no more",
-            given=f"length = {length}, p = {p}",
+            given=f"length, p = {length}, {p}",
             hint="write the angle of the slowest pair after length - 1 steps, set it to π, and solve for the base",
             mistakes=_list_wrong_bases(length, p) if p == 10 else {},
             tolerance=2e-5 * expected,
