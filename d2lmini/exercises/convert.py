@@ -94,7 +94,9 @@ def read_number(answer: Any) -> float:
             raise TypeError
         return float(answer.detach() if isinstance(answer, Tensor) else answer)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        hint = "return a float, or a tensor of one entry; max(dim=...) and median(dim=...) give a pair of tensors"
+        hint = "return a float, or a tensor of one entry"
+        if type(answer).__module__ == "torch.return_types":
+            hint += "; max(dim=...) and median(dim=...) give a pair of tensors"
         raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error
 
 

@@ -6,6 +6,8 @@ from itertools import islice
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_pair
 from d2lmini.exercises.prediction import Number, prediction
 
@@ -58,13 +60,15 @@ prediction(
 def check_design_dilations(design: Any) -> str:
     """`design(n, num_layers)`: the smallest kernel and dilations with which the last output sees all n tokens."""
     expect_function(design)
-    for n, num_layers in ((9, 2), (100, 4), (64, 6), (65, 6), (12, 1), (1, 2), (243, 5), (126, 3), (3125, 5)):
-        given = f"n = {n}, num_layers = {num_layers}"
-        kernel, dilations = _read_design(design(n, num_layers), num_layers, given)
-        seen = {0}
-        for dilation in dilations:  # what lies before the first token does not count
-            seen = {place for offset in seen for place in range(offset, n, dilation)[:kernel]}
-        if len(seen) < n:
+    for n, num_layers in _DESIGNS:
+        given = f"n, num_layers = {n}, {num_layers}"
+        try:
+            designed = design(n, num_layers)
+        except StopIteration as error:
+            hint = "next has found nothing more: how large may a kernel have to be? With one layer, as large as n"
+            raise WrongAnswer("it finds a kernel", hint, given=given, got="StopIteration") from error
+        kernel, dilations = _read_design(designed, num_layers, given)
+        if not _reaches_all(n, kernel, dilations):
             hint = _find_gap(n, kernel, dilations)
             raise WrongAnswer("the last output depends on each token", hint, given=given, got=(kernel, dilations))
         smallest = next(k for k in range(1, n + 1) if k**num_layers >= n)
@@ -72,10 +76,29 @@ def check_design_dilations(design: Any) -> str:
             hint = "a path chooses one of k taps in each layer: how many different ways are there in L layers?"
             if n == 1:
                 hint = "for one token a kernel of 1 is enough"
-            elif kernel == smallest + 1 and smallest**num_layers == n:
+            elif smallest**num_layers == n and sorted(dilations) == [(smallest + 1) ** i for i in range(num_layers)]:
                 hint = f"is a root rounded up here? {smallest} to the power of {num_layers} is exactly {n}"
             raise WrongAnswer("no smaller kernel would do", hint, given=given, got=(kernel, dilations))
-    return "nine designs reach every token with the smallest kernel"
+    return f"{len(_DESIGNS)} designs reach every token with the smallest kernel"
+
+
+# At a power, just above one (also where a root is within 1e-9 of a whole number), and with a large kernel.
+_DESIGNS = (
+    *((9, 2), (100, 4), (64, 6), (65, 6), (12, 1), (1, 2), (243, 5), (126, 3), (3125, 5)),
+    *((1025, 10), (1001, 3), (2**27 + 1, 27), (20_000, 1)),
+)
+
+
+def _reaches_all(n: int, kernel: int, dilations: list[int]) -> bool:
+    """Whether the last output depends on each of n tokens; bit i of `seen` is the token i places back."""
+    seen, everything = 1, (1 << n) - 1
+    for dilation in dilations:
+        taps, needed = 1, min(kernel, (n - 1) // dilation + 1)  # what lies before the first token does not count
+        while taps < needed and seen != everything:
+            more = min(taps, needed - taps)
+            seen |= seen << more * dilation & everything
+            taps += more
+    return seen == everything
 
 
 def _find_gap(n: int, kernel: int, dilations: list[int]) -> str:
@@ -94,9 +117,16 @@ def _read_design(answer: Any, num_layers: int, given: str) -> tuple[int, list[in
     try:
         kernel, dilations = index(first), [index(dilation) for dilation in islice(second, num_layers + 1)]
     except TypeError as error:
-        hint = "a whole number, and a list with a whole dilation for each layer"
-        raise WrongAnswer(claim, hint, given=given, got=answer) from error
+        hint = "a whole number, and a list with a whole dilation for each layer; a float, even 3.0, is not one"
+        raise WrongAnswer(claim, hint, given=given, got=(_name_number(first), _name_number(second))) from error
     if len(dilations) != num_layers or min(dilations) < 1 or kernel < 1:
         hint = "one dilation of at least 1 for each layer"
         raise WrongAnswer("there is a dilation for each layer", hint, given=given, got=(kernel, dilations))
     return kernel, dilations
+
+
+def _name_number(value: Any) -> Any:
+    """A report writes 3.0 as 3: here the difference matters."""
+    if isinstance(value, (list, tuple)):
+        return [_name_number(entry) for entry in value[:20]]
+    return f"{float(value)!r} (a float)" if isinstance(value, (float, np.floating)) else value

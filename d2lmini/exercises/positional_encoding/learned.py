@@ -20,7 +20,7 @@ def check_learnable_positions(answer: Any) -> str:
     if isinstance(answer, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses")
     expect_function(answer)
-    for num_hiddens, max_len in ((6, 100), (8, 150)):
+    for num_hiddens, max_len in ((6, 100), (32, 100), (4, 100), (8, 200)):
         layer = answer(num_hiddens, max_len)
         if not isinstance(layer, nn.Module):
             raise WrongAnswer("the answer is a class made from nn.Module", "class LearnedPositions(nn.Module): ...")
@@ -45,37 +45,40 @@ def check_learnable_positions(answer: Any) -> str:
     return "few parameters, each position learned and added at its place, with an offset, and nothing beyond max_len"
 
 
-def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> list[Tensor]:
-    """The parameters that are trained, moved a little: they may begin at 0."""
-    trained: list[Tensor] = [parameter for parameter in layer.parameters() if parameter.requires_grad]
+def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> dict[str, Tensor]:
+    """The parameters that are trained, by their names, moved a little: they may begin at 0."""
+    trained: dict[str, Tensor] = {
+        name: parameter for name, parameter in layer.named_parameters() if parameter.requires_grad
+    }
     if not trained:
-        hint = "the optimiser asks for layer.parameters(): a plain tensor is not among them, an nn.Parameter is"
+        hint = "the optimiser asks for layer.parameters(): neither a plain tensor nor what is in a Python list is there"
+        hint += "; an nn.Parameter is, and so are an nn.ParameterList and an nn.ModuleList"
         raise WrongAnswer("it has parameters", hint)
-    count, most = sum(parameter.numel() for parameter in trained), num_hiddens * max_len // _SHARE
+    count, most = sum(parameter.numel() for parameter in trained.values()), num_hiddens * max_len // _SHARE
     if count > most:
         hint = "positions have to share numbers: two small tables (for what?), or a function of i with a few parameters"
-        given = f"num_hiddens = {num_hiddens}, max_len = {max_len}"
+        given = f"num_hiddens, max_len = {num_hiddens}, {max_len}"
         expected = f"{most} trained numbers at most"
         raise WrongAnswer("it has few parameters", hint, given=given, expected=expected, got=f"{count}")
     with torch.no_grad():
-        for parameter in trained:
+        for parameter in trained.values():
             parameter.add_(0.1 * torch.randn_like(parameter))
     return trained
 
 
-def _expect_gradients(layer: nn.Module, X: Tensor, trained: list[Tensor]) -> None:
+def _expect_gradients(layer: nn.Module, X: Tensor, trained: dict[str, Tensor]) -> None:
     """Compare the gradient of each parameter with what moving the parameter does to the output."""
     output = layer(X)
     weights = torch.randn(output.shape, dtype=torch.float64)
     gradients: list[Tensor | None] = [None] * len(trained)
     if output.requires_grad:
         total = (output.double() * weights).sum()
-        gradients = list(torch.autograd.grad(total, trained, allow_unused=True))
+        gradients = list(torch.autograd.grad(total, [*trained.values()], allow_unused=True))
     rounding = get_rounding(output)
     step = rounding ** (1 / 3)  # neither so small that it is lost in rounding, nor so large that it curves
     noise = 0.1 + 2 * rounding * output.numel() ** 0.5 / step
     moves = False
-    for parameter, gradient in zip(trained, gradients, strict=True):
+    for (name, parameter), gradient in zip(trained.items(), gradients, strict=True):
         direction = torch.randn_like(parameter)
         with torch.no_grad():
             ends = []
@@ -87,20 +90,23 @@ def _expect_gradients(layer: nn.Module, X: Tensor, trained: list[Tensor]) -> Non
         told = 0.0 if gradient is None else (gradient * direction).sum().item()
         if abs(change - told) > 0.05 * (abs(change) + abs(told)) + noise:
             hint = "something cuts or changes the gradient: detach, .data, no_grad, or a tensor made anew from numbers"
-            given = f"a parameter of shape {tuple(parameter.shape)}"
+            if abs(change) < noise < abs(told):
+                hint = "the gradient is there, but moving the parameter moves nothing: what is computed from it only "
+                hint += "once, in __init__, does not follow it. Is there such a thing? Or is it subtracted again?"
+            given = f"the parameter {name}, of shape {tuple(parameter.shape)}"
             raise WrongAnswer("gradients tell what moving a parameter does", hint, given=given)
         moves |= gradient is not None and bool(gradient.abs().max() > 1e-5)
     if not moves:
         raise WrongAnswer("the output depends on the parameters", "are the parameters used in forward at all?")
 
 
-def _expect_learned(layer: nn.Module, trained: list[Tensor], num_hiddens: int, max_len: int) -> None:
+def _expect_learned(layer: nn.Module, trained: dict[str, Tensor], num_hiddens: int, max_len: int) -> None:
     """What differs between two positions must depend on a parameter."""
     rows = layer(torch.zeros(1, max_len, num_hiddens))[0]
     weights = torch.randn(num_hiddens).to(rows.dtype)
     for i in range(max_len - 1):
         step = ((rows[i + 1] - rows[i]) * weights).sum()
-        gradients = torch.autograd.grad(step, trained, allow_unused=True, retain_graph=True)
+        gradients = torch.autograd.grad(step, [*trained.values()], allow_unused=True, retain_graph=True)
         if not any(gradient is not None and gradient.abs().max() > 1e-6 for gradient in gradients):
             hint = "the parameters add the same to these two: what differs between positions must be learned"
             raise WrongAnswer("what differs between positions is learned", hint, given=f"positions {i} and {i + 1}")
@@ -114,12 +120,15 @@ def _differ(a: Tensor, b: Tensor) -> bool:
 def _expect_added(layer: nn.Module, X: Tensor, given: str) -> None:
     output = layer(X)
     if _differ(layer(X), output):
-        hint = "what is made in forward is new in each call: make it in __init__"
+        hint = "what is random in forward is new in each call: make it in __init__"
         raise WrongAnswer("two calls give the same", hint, given=given)
     rows = layer(torch.zeros_like(X))
     if _differ(output, X + rows):
         hint = "is it added to X, or does it multiply X? And is it added to every token of every sequence?"
         raise WrongAnswer("what is added does not depend on the tokens", hint, given=given)
+    if _differ(layer(100 * X), 100 * X + rows):
+        hint = "for small numbers, too? What happens to large entries of X on the way?"
+        raise WrongAnswer("what is added does not depend on the tokens", hint, given=f"{given}; X = 100 * X")
     if _differ(rows, rows[:1].expand_as(rows)):
         hint = "position 0 is position 0 in each sequence: does a dimension of your table stand for the batch?"
         raise WrongAnswer("all sequences of a batch get the same encodings", hint, given=given)
@@ -149,7 +158,7 @@ def _expect_offset(layer: nn.Module, X: Tensor, max_len: int) -> None:
 def _expect_end(layer: nn.Module, num_hiddens: int, max_len: int, ends: list[tuple[int, int]]) -> None:
     claim = "max_len positions fit, and one more is a ValueError"
     for length, offset in ends:
-        given = f"max_len = {max_len}, a sequence of length {length}, offset = {offset}"
+        given = f"max_len, n, offset = {max_len}, {length}, {offset}"
         X, fits = torch.zeros(2, length, num_hiddens), offset + length <= max_len
         try:
             layer(X, offset=offset)

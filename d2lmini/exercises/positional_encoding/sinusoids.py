@@ -72,35 +72,51 @@ def _turn(angles: Tensor, d: int) -> Tensor:
 def check_odd_width(rows: Any) -> str:
     """`rows(start, num_steps, d)`: rows of the sinusoidal encoding for any d."""
     expect_function(rows)
-    for start, num_steps, d in ((0, 4, 6), (0, 3, 5), (7, 2, 6), (2, 5, 3), (4, 2, 1), (1, 3, 2), (300_001, 2, 6)):
-        given = f"start = {start}, num_steps = {num_steps}, d = {d}"
+    for start, num_steps, d in _TABLES:
+        given = f"start, num_steps, d = {start}, {num_steps}, {d}"
         try:
             got = rows(start, num_steps, d)
         except (RuntimeError, IndexError, ValueError) as error:
             if d % 2 == 0 and start == 0:
                 raise
-            claim, hint = "it works for every start", "a table of fixed length ends: compute the rows from start on"
-            if "bound" in str(error) or "size" in str(error):
-                hint = "torch.arange ends before its second number: where does it end?"
-            if d % 2:
-                claim, hint = "it works for an odd d", f"for d = {d} there are {(d + 1) // 2} sines: how many cosines?"
-            raise WrongAnswer(claim, hint, given=given, got=f"{type(error).__name__}") from error
+            claim, hint = _explain_error(error, start, d)
+            raise WrongAnswer(claim, hint, given=given, got=type(error).__name__) from error
+        expected = make_table(start, num_steps, d)
         hint = "row 0 is 0, 1, 0, 1, ...: is yours? Then look at row 1, one pair of columns after the other"
         if start > 1000:
-            hint = "so far from the beginning the angles need double precision, and a table of fixed length has ended"
+            hint = "so far out each angle must be computed in double precision, from start itself: is it?"
         elif d % 2:
             hint = "for an even d it is right: what changes if the last sine has no cosine?"
         elif start:
             hint = "from position 0 on it is right: which angles does row 0 have now?"
         expect_close(
             got,
-            make_table(start, num_steps, d),
+            expected,
             claim="row by row it is (5.2)",
             given=given,
             hint=hint,
             mistakes=_list_wrong_tables(start, num_steps, d),
         )
-    return "right for even and odd widths, from position 0 on and from others"
+    return "right for even and odd widths, from position 0 on and from others, also far out"
+
+
+# The farthest has a single frequency, 1, so that its angles are exact; and no memory holds a table so long.
+_TABLES = (
+    *((0, 4, 6), (0, 3, 5), (7, 2, 6), (2, 5, 3), (4, 2, 1), (1, 3, 2), (10**15 + 1, 2, 2)),
+    *((300_001, 2, 6), (10**9 + 7, 3, 5)),
+)
+
+
+def _explain_error(error: Exception, start: int, d: int) -> tuple[str, str]:
+    """Claim and hint for an error that even widths from position 0 on do not raise."""
+    if d % 2 and start <= 2:
+        return "it works for an odd d", f"for d = {d} there are {(d + 1) // 2} sines: how many cosines?"
+    claim = "it works for every start"
+    if start > 1000:
+        return claim, "no table is so long, and small dtypes end earlier: can each row be computed from start itself?"
+    if "upper bound and lower bound inconsistent" in str(error):
+        return claim, "torch.arange ends before its second number: where does it end?"
+    return claim, f"row 0 is position {start} now: run it with these numbers. Which line stops, and with which sizes?"
 
 
 def _list_wrong_tables(start: int, num_steps: int, d: int) -> dict[str, Tensor]:
@@ -142,8 +158,9 @@ def _make_halves(position: int, d: int) -> Tensor:
 def check_step_matrix(make: Any) -> str:
     """`make(delta, d)`: the matrix M with M p_i = p_(i + delta), for rows with all sines before all cosines."""
     expect_function(make)
-    for delta, d in ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64)):
-        given = f"delta = {delta}, d = {d}"
+    steps = ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64), (100_000, 6), (-70_001, 4))
+    for delta, d in steps:
+        given = f"delta, d = {delta}, {d}"
         M = convert_tensor(make(delta, d), torch.empty(d, d))
         if M is None or M.shape != (d, d):
             hint = "return a torch tensor" if M is None else "d numbers go in and d numbers come out"
@@ -153,15 +170,17 @@ def check_step_matrix(make: Any) -> str:
             fit = (
                 f"for smaller {'widths' if i < 100 else 'i'} it is right: is it a fit? (5.4) is exact for every i and d"
             )
+            if abs(delta) > 1000:
+                fit = "for small steps it is right: is the angle of a large step computed in double precision?"
             expect_close(
                 M @ _make_halves(i, d).to(M.dtype),
                 _make_halves(i + delta, d),
                 claim="M p_i is p_(i + delta)",
-                given=f"{given}, i = {i}",
-                hint=near if i < 100 and d < 32 else fit,
+                given=f"delta, d, i = {delta}, {d}, {i}",
+                hint=near if i < 100 and d < 32 and abs(delta) < 1000 else fit,
                 mistakes=_list_wrong_steps(i, delta, d),
             )
-    return "right for steps forward and back, at seven widths"
+    return "right for steps forward and back, at seven widths, also by far"
 
 
 def _list_wrong_steps(i: int, delta: int, d: int) -> Mistakes:
@@ -186,6 +205,10 @@ def _list_wrong_steps(i: int, delta: int, d: int) -> Mistakes:
         "angles are in radians, as sin and cos of torch take them": turn(angles * math.pi / 180),
         "M does not move anything": p,
     }
+    if delta < 0:
+        nothing = "a negative delta goes back, and here M does not move anything: what does your code do with it?"
+        mistakes = {hint: wrong for hint, wrong in mistakes.items() if hint != "M does not move anything"}
+        mistakes[f"{nothing} range({delta}) is empty"] = p
     back = "this goes back instead of forward: try i = 0, delta = 1. Where does the minus stand?"
     if delta < 0:
         back = "a negative delta goes back: has its sign been lost?"

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.exercises.core import (
@@ -25,42 +26,63 @@ from d2lmini.exercises.positional_encoding.sinusoids import make_table
 from d2lmini.exercises.prediction import Number, prediction
 from d2lmini.positions.added import LearnedPositionalEncoding, PositionalEncoding
 
-_ROWS = 20  # positions of the encodings here
+_CODES = (
+    "encoding, layer = d2l.PositionalEncoding(8, 0), d2l.DotProductAttention(0)",
+    "encoding, layer = d2l.LearnedPositionalEncoding(4, 0), d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)",
+    "layer = d2l.DotProductAttention(0); encoding = lambda X, offset=0: "
+    "X + torch.arange(offset, offset + X.shape[1])[:, None] / 4",
+)
+
+
+def _make_parts(which: int) -> tuple[Callable[..., Tensor], Callable[..., Any]]:
+    """An encoding and a layer, as their code says; an answer may call them and nothing more."""
+    if which == 0:
+        return PositionalEncoding(8, 0.0), DotProductAttention(0.0)
+    if which == 1:
+        return LearnedPositionalEncoding(4, 0.0), MultiHeadAttention(4, 4, 4, 4, 2, 0.0)
+    return lambda X, offset=0: X + torch.arange(offset, offset + X.shape[1])[:, None] / 4, DotProductAttention(0.0)
 
 
 @checker("debug-decoding")
 def check_debug_decoding(decode: Any) -> str:
     """`decode(layer, encoding, X)`: a causal layer, one token at a time."""
     expect_function(decode)
-    pooling = DotProductAttention(0.0)
-
-    def layer(queries: Tensor, keys: Tensor, values: Tensor) -> Any:
-        return pooling(queries, keys, values)
-
-    learned = LearnedPositionalEncoding(4, 0.0, _ROWS)
-    probes = (
-        (PositionalEncoding(8, 0.0, _ROWS), (3, 5, 8), "sinusoids"),
-        (learned.requires_grad_(False), (2, 5, 4), "a learned table"),
-    )
-    for seed, (encoding, shape, name) in enumerate(probes, start=3):
-        (X,), given = draw_inputs(seed, X=shape)
+    for which, (shape, name) in enumerate(
+        (((3, 5, 8), "sinusoids"), ((2, 7, 4), "weights"), ((2, 3, 6), "a function"))
+    ):
+        (X,), given = draw_inputs(which + 3, X=shape)
+        encoding, layer = _make_parts(which)  # draws what the code in the report draws
+        given = f"{given}; {_CODES[which]}"
         placed = encoding(X)
-        right = pooling(placed, placed, placed, mask=causal_mask(shape[1]))
-        mistakes = _list_wrong_outputs(encoding.P[0], X[0])
-        found = decode(layer, encoding, handed := X.clone())
+        right = layer(placed, placed, placed, mask=causal_mask(shape[1])).detach()
+        pool = DotProductAttention(0.0)
+        hint = "compare the first output, then the second: with which queries, keys and values was it made?"
+        mistakes = _list_wrong_outputs(encoding(torch.zeros(1, 2 * shape[1], shape[2]))[0].detach(), X[0])
+        if which:
+            hint = "for dot-product attention and sinusoids it is right: do you call encoding and layer as they are?"
+            table = X + make_table(0, shape[1], shape[2]).float()
+            mistakes = {
+                "positions come from encoding(X, offset=...): are there some of your own?": layer(
+                    *[table] * 3, mask=causal_mask(shape[1])
+                )[0].detach(),
+                "layer has weights of its own: where is it called?": pool(
+                    *[placed.detach()] * 3, mask=causal_mask(shape[1])
+                )[0],
+            }
+        try:
+            found = decode(layer, encoding, handed := X.clone())
+        except AttributeError as error:
+            claim, hint = f"it works with {name}", "not every encoding or layer has this attribute: call it, no more"
+            raise WrongAnswer(claim, hint, given=given, got=f"AttributeError: {error}") from error
         got = expect_shape(found, shape, claim="it returns (b, n, d)", hint="one output for each token", given=given)
-        expect_close(
-            got[0],
-            right[0],
-            claim=f"one by one gives the same as all at once, for dot-product attention and {name}",
-            given=given,
-            hint="compare the first output, then the second: with which queries, keys and values was it made?",
-            mistakes=mistakes,
-        )
+        claim = "one by one gives the same as all at once"
+        expect_close(got[0], right[0], claim=claim, given=given, hint=hint, mistakes=mistakes)
         claim, hint = "so it does for each example of the batch", "the first one is right: what about the others?"
         expect_close(got, right, claim=claim, given=given, hint=hint)
         expect_unchanged("X", handed, X, "X += ... changes the caller's tensor")
-    return "the same as all at once, for each token, with sinusoids and with a learned table"
+    return (
+        "the same as all at once, for each token: with sinusoids, with a learned table and weights, and with a function"
+    )
 
 
 _PLACES: dict[str, Callable[[Tensor, int], Tensor]] = {
@@ -103,7 +125,15 @@ def _list_wrong_outputs(P: Tensor, X: Tensor) -> Mistakes:
             outputs.append(weights @ kept[1])
         return torch.stack(outputs)
 
-    mistakes: dict[str, Tensor | tuple[Tensor, ...]] = {}
+    placed = X + P[:n]
+    scores = placed @ placed.T / X.shape[1] ** 0.5
+    mistakes: dict[str, Tensor | tuple[Tensor, ...]] = {
+        "the first output knows later tokens: which of them has the model seen by then?": scores.softmax(1) @ placed,
+        "each token asks itself alone: which tokens does the newest one ask?": placed,
+        "the newest token asks itself, too: is it among the keys?": torch.stack(
+            [scores[i, : max(i, 1)].softmax(0) @ placed[: max(i, 1)] for i in range(n)]
+        ),
+    }
     for kind, fault in _KEPT.items():
         mistakes[fault.format("the keys")] = attend("right", kind, "right")
         mistakes[fault.format("the values")] = attend("right", "right", kind)

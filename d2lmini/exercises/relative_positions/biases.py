@@ -63,7 +63,7 @@ def check_alibi_slopes(slopes: Any) -> str:
     expect_function(slopes)
     for heads, least in ((8, 2**-8), (4, 2**-12), (2, 0.25), (6, 2**-10), (12, 0.002), (3, 0.01), (7, 0.001), (1, 0.5)):
         expected = _list_slopes(heads, least)
-        given = f"num_heads = {heads}, least = {least:g}"
+        given = f"num_heads, least = {heads}, {least:g}"
         got = slopes(heads, least)
         found = convert_tensor(got, expected)
         if found is None:
@@ -169,7 +169,7 @@ def check_measure_window(window: Any) -> str:
             window(slope, share),
             expected,
             claim="it finds the smallest number of keys",
-            given=f"slope = {slope}, share = {share}",
+            given=f"slope, share = {slope}, {share}",
             hint=f"make the weights of {_KEYS} keys with a softmax, nearest first, and add them up with cumsum",
             mistakes=mistakes if expected > 2 else {},
         )

@@ -42,7 +42,7 @@ def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys:
     assert hint in out.partition("hint: ")[2], out
     for line in out.splitlines():
         if line.startswith("  for      torch."):
-            exec(line.removeprefix("  for      "), {"torch": torch})  # the student can paste it
+            exec(line.removeprefix("  for      "), {"torch": torch, "d2l": d2l})  # the student can paste it
 
 
 @pytest.mark.parametrize(("name", "answer"), {wrong[0]: wrong[:2] for wrong in WRONG}.values())

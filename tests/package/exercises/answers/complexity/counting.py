@@ -35,6 +35,29 @@ def starter(*fixed: str) -> Callable[[int, int, int, int], float]:
     return counter(queries=2 if "W_o" in fixed else 1, units=(unit, unit), widths=widths)
 
 
+def forgetful(scores: str, mixture: str, queries: int = 2) -> Callable[[int, int, int, int], float]:
+    """Scores or mixture without the width of a head: each score costs 1, 2, or what it should ("w")."""
+
+    def count(n: int, m: int, d: int, num_heads: int) -> float:
+        each = {"w": 2 * d // num_heads, "1": 1, "2": 2, "h": d // num_heads}
+        return 2 * d * d * (queries * n + 2 * m) + num_heads * n * m * (each[scores] + each[mixture])
+
+    return count
+
+
+FORGETFUL = [("2", "2"), ("1", "1"), ("2", "w"), ("1", "w"), ("1", "h"), ("2", "h")]
+
+
+def per_head(projections: Callable[[int], tuple[float, float]]) -> Callable[[int, int, int, int], float]:
+    """So many projections of queries and of keys, as if a head had its own."""
+
+    def count(n: int, m: int, d: int, num_heads: int) -> float:
+        queries, keys = projections(num_heads)
+        return 2 * d * d * (queries * n + keys * m) + 4 * n * m * d
+
+    return count
+
+
 STARTER_HINTS = {"W_o": "W_o is a projection, too", "scores": "how wide is a head?", "unit": "or the unit 2?"}
 
 
@@ -71,17 +94,17 @@ def crossover(
     strict: bool = False,
     swapped: bool = False,
     first: int = 1,
-    last: int = 10**4,
+    last: int = 50_000,
     ends: int = 3,
 ) -> Callable[[Any, Any, int], int | None]:
     """The search for a crossover, right unless told otherwise; with two ends, a straight line is drawn."""
 
     def find(f: Any, g: Any, d: int) -> int | None:
         known = [difference(*((g, f) if swapped else (f, g)), d)(n) for n in range(1, ends + 1)]
-        a = Fraction(known[-1] - 2 * known[1] + known[0], 2) if ends == 3 else Fraction(0)
-        b = known[1] - known[0] - 3 * a
+        a = known[-1] - 2 * known[1] + known[0] if ends == 3 else 0  # everything twice, for whole numbers
+        b = 2 * (known[1] - known[0]) - 3 * a
         for n in range(first, last + 1):
-            more = a * n * n + b * n + known[0] - a - b
+            more = a * n * n + b * n + 2 * known[0] - a - b
             if (more == 0 and not strict) or (not equal and more > 0):
                 return n
         return None
@@ -89,8 +112,31 @@ def crossover(
     return find
 
 
+def count_three(f: Any, g: Any, d: int) -> tuple[Fraction, Fraction, Fraction]:
+    once, twice, thrice = (difference(f, g, d)(n) for n in (1, 2, 3))
+    a = Fraction(thrice - 2 * twice + once, 2)
+    return a, twice - once - 3 * a, 2 * once - twice + 2 * a
+
+
 def by_a_root(f: Any, g: Any, d: int) -> int | None:
-    """Right: no layer of this book has a constant term, so the difference is n (an + b)."""
+    """Right: the roots of the difference, and the lengths next to them."""
+    a, b, c = count_three(f, g, d)
+    roots = np.roots([float(a), float(b), float(c)])
+    near = {1, *(math.floor(root.real) + i for root in roots for i in (-1, 0, 1, 2))}
+    return min((n for n in near if n > 0 and a * n * n + b * n + c >= 0), default=None)
+
+
+def by_polyfit(f: Any, g: Any, d: int) -> Any:
+    """Right: a parabola through many points."""
+    n = np.arange(1, 13)
+    counts = [difference(f, g, d)(int(i)) for i in n]
+    fit = np.rint(np.polyfit(n, counts, 2))
+    values = np.polyval(fit, np.arange(1, 50_001))
+    return np.argmax(values >= 0) + 1 if (values >= 0).any() else None
+
+
+def no_constant(f: Any, g: Any, d: int) -> int | None:
+    """Two counts, as if c were 0."""
     once, twice = (difference(f, g, d)(n) for n in (1, 2))
     a = (twice - 2 * once) / 2
     if once >= 0:
@@ -98,12 +144,35 @@ def by_a_root(f: Any, g: Any, d: int) -> int | None:
     return math.ceil((a - once) / a) if a > 0 else None
 
 
-def by_polyfit(f: Any, g: Any, d: int) -> Any:
-    """Right: a parabola through many points."""
-    n = np.arange(1, 13)
-    counts = [difference(f, g, d)(int(i)) for i in n]
-    values = np.rint(np.polyval(np.polyfit(n, counts, 2), np.arange(1, 2001)))
-    return np.argmax(values >= 0) + 1 if (values >= 0).any() else None
+def without_c(f: Any, g: Any, d: int) -> int | None:
+    """Three counts, and c is left out of the search."""
+    a, b, _ = count_three(f, g, d)
+    return next((n for n in range(1, 50_000) if a * n + b >= 0), None)
+
+
+def at_the_frontier(f: Any, g: Any, d: int) -> int | None:
+    """Where a = 0 or a < 0: as if the difference had one sign only."""
+    a, b, c = count_three(f, g, d)
+    if a <= 0:
+        return 1 if a + b + c >= 0 else None
+    return crossover()(f, g, d)
+
+
+def linear_or_rising(f: Any, g: Any, d: int) -> int | None:
+    """Where a < 0: as if the difference were negative for good."""
+    a, b, c = count_three(f, g, d)
+    if a < 0:
+        return 1 if a + b + c >= 0 else None
+    return crossover()(f, g, d)
+
+
+def negative_root(f: Any, g: Any, d: int) -> int | None:
+    """The larger root, whatever its sign."""
+    a, b, c = count_three(f, g, d)
+    if a == 0:
+        return crossover()(f, g, d)
+    root = (-b + Fraction(max(float(b * b - 4 * a * c), 0) ** 0.5)) / (2 * a)
+    return crossover()(f, g, d) if a > 0 else math.ceil(root)
 
 
 def one_by_one(f: Any, g: Any, d: int) -> int:
@@ -134,7 +203,7 @@ RIGHT: dict[str, list[Any]] = {
     ],
     "measure-additive": [
         additive(),
-        measured,
+        lambda n, d, h: sum((2 * n * d * h, 2 * n * d * h, 2 * n**2 * h, 2 * n**2 * d)),
         lambda n, d, num_hiddens: torch.tensor(additive()(n, d, num_hiddens)),
         lambda n, d, h: 2 * n * (2 * d * h + n * (d + h)) + 1e-9,
         lambda *sizes: np.int64(additive()(*sizes)),
@@ -175,6 +244,20 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-counter", lambda n, m, d, h: 4 * (n + m) * d * d + 2 * n * n * d + 2 * n * m * d, "is of another size"),
     ("debug-counter", lambda n, m, d, h: counter()(n, n, d, h), "from the other m tokens (this is not the only"),
     ("debug-counter", lambda n, m, d, h: counter()(n, m, d, h) if h > 4 else 0, "the product of an a×b"),
+    *(("debug-counter", forgetful(*kinds), "each score is a sum over the width of a head") for kinds in FORGETFUL),
+    ("debug-counter", forgetful("2", "w", queries=1), "W_o is a projection, too (this is not the only fault)"),
+    ("debug-counter", counter(units=(4, 4)), "the unit 2 is in more than once"),
+    ("debug-counter", counter(units=(4, 2)), "the unit 2 is in more than once"),
+    ("debug-counter", counter(unit=4), "the unit 2 is in the projections more than once"),
+    ("debug-counter", lambda *sizes: 2 * counter()(*sizes), "is it in the parts and in the sum?"),
+    ("debug-counter", per_head(lambda h: (1 + 1 / h, 2)), "W_o works on all heads together"),
+    ("debug-counter", per_head(lambda h: (2, 1 / h)), "counts a single head"),
+    ("debug-counter", per_head(lambda h: (2, 2 / h)), "counts a single head"),
+    ("debug-counter", per_head(lambda h: (2, 1 + 1 / h)), "counts a single head"),
+    ("debug-counter", per_head(lambda h: (1 + 1 / h, 2 / h)), "counts a single head"),
+    ("debug-counter", per_head(lambda h: (2 / h, 2 / h)), "counts a single head"),
+    ("debug-counter", per_head(lambda h: (2 * h, 2 * h)), "not d features each"),
+    ("debug-counter", per_head(lambda h: (1 + h, 2 * h)), "not d features each"),
     ("debug-counter", lambda n, m, d, num_heads: 7, "the product of an a×b and a b×c matrix"),
     ("debug-counter", lambda n, m, d, num_heads: None, "a tensor of one entry"),
     ("measure-additive", lambda n, d, h: 8 * n * d * d + 4 * n * n * d, "no projection of the values, and no W_o"),
@@ -183,7 +266,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-additive", additive(more=lambda n, d, h: 2 * n * d * d), "does not project the values"),
     ("measure-additive", additive(4, 0, 2), "where does w_v come in?"),
     ("measure-additive", additive(4, 2, 0), "where is the mixture?"),
-    ("measure-additive", additive(2), "the keys have a projection each"),
+    ("measure-additive", additive(2), "queries and keys have one each, and a multiply-add is 2"),
     ("measure-additive", lambda n, d, h: additive(4 * n)(n, d, h), "on n tokens, not on n² pairs"),
     ("measure-additive", additive(0), "what is left when you take it away?"),
     ("measure-additive", additive(4, 0, 0), "the projections only"),
@@ -201,9 +284,24 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-additive", additive(4, 3, 1), "the part that grows with n is right"),
     ("measure-additive", additive(1, 1, 0), "take the second difference"),
     ("measure-additive", lambda n, d, h: additive()(9, 14, 20), "take the second difference"),
+    ("measure-additive", measured, "where does your function need whole ones?"),
+    ("measure-additive", lambda n, d, h: measured(max(1, int(n)), max(1, int(d)), int(h)), "need whole ones?"),
+    ("measure-additive", lambda n, d, h: (additive()(n, d, h), "FLOPs"), "return a float, or a tensor of one entry\n"),
+    ("measure-additive", lambda n, d, h: torch.ones(2, 2).max(dim=1), "give a pair of tensors"),
+    ("measure-additive", lambda n, d, h: f"{additive()(n, d, h)}", "return a float, or a tensor of one entry\n"),
     ("find-crossover", one_by_one, "counts at how many small n tell you"),
-    ("find-crossover", up_to_twenty, "go on beyond 20"),
-    ("find-crossover", crossover(last=40), "go on beyond 20"),
+    ("find-crossover", up_to_twenty, "how far does your search go?"),
+    ("find-crossover", crossover(last=40), "how far does your search go?"),
+    ("find-crossover", crossover(last=600), "how far does your search go?"),
+    ("find-crossover", crossover(last=1000), "how far does your search go?"),
+    ("find-crossover", crossover(last=40_000), "how far does your search go?"),
+    ("find-crossover", no_constant, "have you found c"),
+    ("find-crossover", without_c, "have you found c"),
+    ("find-crossover", at_the_frontier, "how far does your search go?"),
+    ("find-crossover", linear_or_rising, "What about the lengths between?"),
+    ("find-crossover", negative_root, "return None then"),
+    ("find-crossover", changed(lambda n: n and 1 - n), "n is at least 1"),
+    ("find-crossover", changed(lambda n: (n,)), "return a float, or a tensor of one entry\n"),
     ("find-crossover", crossover(equal=True), "They need not cost exactly the same"),
     ("find-crossover", crossover(strict=True), "an equality counts"),
     ("find-crossover", crossover(swapped=True), "it is the other way round"),
@@ -215,7 +313,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-crossover", crossover(first=2), "begin at n = 1"),
     ("find-crossover", from_below, "does your search begin there?"),
     ("find-crossover", changed(lambda n: n == 1 or n), "return n itself"),
-    ("find-crossover", changed(lambda n: n and n - 1), "which one is cheaper there?"),
+    ("find-crossover", changed(lambda n: n and n - 1), "which is cheaper there?"),
     ("find-crossover", changed(lambda n: n and str(n)), "return a float"),
     ("find-crossover", lambda f, g, d: f(nn.Parameter(torch.ones(1, 21, d))), "tell you a, b and c?"),
 ]

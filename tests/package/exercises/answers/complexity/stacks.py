@@ -31,12 +31,35 @@ def with_kernel(kernel: Callable[[int, int], int]) -> Callable[..., Any]:
     return lambda n, L: (kernel(n, L), [kernel(n, L) ** i for i in range(L)])
 
 
+def search_to(most: int) -> Callable[..., Any]:
+    """A search that ends too early."""
+
+    def answer(n: int, L: int) -> tuple[int, list[int]]:
+        kernel = next(k for k in range(1, most + 1) if k**L >= n)
+        return kernel, [kernel**i for i in range(L)]
+
+    return answer
+
+
+def with_a_corrected_root(n: int, L: int) -> tuple[int, list[int]]:
+    """Right: a rounded root, and one more where it is too small."""
+    near = round(n ** (1 / L))
+    kernel = near + (near**L < n)
+    return kernel, [kernel**i for i in range(L)]
+
+
+def with_ceil(n: int, L: int) -> tuple[Any, list[Any]]:
+    kernel = np.ceil(n ** (1 / L))
+    return kernel, [kernel**i for i in range(L)]
+
+
 RIGHT: dict[str, list[Any]] = {
     "predict-stack": [(1600, 1920, 2880), [1600.0, 1920.0, 2880.0], np.array([1600, 1920, 2880])],
     "design-dilations": [
         design,
         lambda n, L: (design(n, L)[0], (design(n, L)[0] ** i for i in range(L))),
         lambda n, L: (float(design(n, L)[0]).__ceil__(), np.array(design(n, L)[1])),
+        with_a_corrected_root,
         lambda n, L: [torch.tensor(design(n, L)[0]), tuple(reversed(design(n, L)[1]))],
         lambda n, L: (design(n, L)[0], torch.tensor(design(n, L)[1][::-1])),
     ],
@@ -76,6 +99,20 @@ WRONG: list[tuple[str, Any, str]] = [
     ("design-dilations", with_kernel(lambda n, L: round(n ** (1 / L))), "does not reach the first token"),
     ("design-dilations", with_kernel(lambda n, L: math.ceil((n - 1) / L) + 1), "how many different ways"),
     ("design-dilations", with_kernel(lambda n, L: 10**9), "how many different ways"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(round(n ** (1 / L), 3))), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(round(n ** (1 / L), 2))), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(n ** (1 / L) - 5e-3)), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(round(n ** (1 / L), 6))), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(round(n ** (1 / L), 8))), "does not reach the first token"),
+    ("design-dilations", with_kernel(lambda n, L: math.ceil(n ** (1 / L) - 1e-9)), "does not reach the first token"),
+    ("design-dilations", search_to(12), "how large may a kernel have to be?"),
+    ("design-dilations", search_to(100), "how large may a kernel have to be?"),
+    ("design-dilations", search_to(1000), "how large may a kernel have to be?"),
+    ("design-dilations", with_ceil, "a float, even 3.0, is not one"),
+    ("design-dilations", lambda n, L: (n if n == 9 else 1, [1] * L), "how many different ways"),
+    ("design-dilations", lambda n, L: (design(n, L)[0] + 1, [2**i for i in range(L)]), "how many different ways"),
+    ("design-dilations", lambda n, L: (design(n, L)[0], [10**30] * L), "the token just before it"),
+    ("design-dilations", lambda n, L: (10**30, [1] * L), "how many different ways"),
     ("design-dilations", designed(kernel=100, dilations=lambda k, L: [1] * L), "how many different ways"),
     ("design-dilations", lambda n, L: design(n, L)[1], "a whole dilation for each layer"),
     ("design-dilations", lambda n, L: design(n, L)[0], "two things"),

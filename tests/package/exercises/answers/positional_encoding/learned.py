@@ -297,6 +297,68 @@ class Fails(LowRank):
         return self.of(torch.arange(offset, offset + X.shape[1]))
 
 
+class SquareLinear(Frequencies):
+    """A matrix (d, d) on sinusoids: at a large width, more numbers than a quarter of a table."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        del self.log_omega
+        self.register_buffer("P", rows()(0, max_len, num_hiddens).float())
+        self.project = nn.Linear(num_hiddens, num_hiddens)
+
+    def of(self, i: Tensor) -> Tensor:
+        return torch.as_tensor(self.project(self.get_buffer("P")[i]))
+
+
+class RankOne(Frequencies):
+    """A number for each position: at a small width, more than a quarter of a table."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        del self.log_omega
+        self.a, self.b = nn.Parameter(10.0 * torch.arange(max_len)[:, None]), nn.Parameter(torch.randn(1, num_hiddens))
+
+    def of(self, i: Tensor) -> Tensor:
+        return self.a[i] @ self.b
+
+
+class TwelveByThirteen(Axes):
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        self.size = 13
+        self.blocks = nn.Parameter(torch.randn(12, num_hiddens))
+        self.places = nn.Parameter(torch.randn(13, num_hiddens))
+        if num_hiddens == 4:
+            self.blocks = nn.Parameter(torch.randn(8, num_hiddens))
+
+
+class ClampedTokens(Axes):
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        return X.clamp(-10, 10) + self.rows(X, offset)
+
+
+class MadeOnce(Axes):
+    """The table is made from its parameters in __init__, and never follows them."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        i = torch.arange(max_len)
+        self.P = self.blocks[i // self.size] + self.places[i % self.size]
+
+    def of(self, i: Tensor) -> Tensor:
+        return self.P[i]
+
+
+class InAList(Axes):
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        self.t = [self.blocks, self.places]
+        del self.blocks, self.places
+
+    def of(self, i: Tensor) -> Tensor:
+        return self.t[0][i // self.size] + self.t[1][i % self.size]
+
+
 class ReturnsTheRows(Axes):
     def forward(self, X: Tensor, offset: int = 0) -> Tensor:
         return self.rows(X, offset)
@@ -330,6 +392,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("learnable-positions", lambda d, n: d2l.LearnedPositionalEncoding(d, 0, n), "positions have to share numbers"),
     ("learnable-positions", lambda d, n: d2l.PositionalEncoding(d, 0, n), "an nn.Parameter is"),
     ("learnable-positions", NoParameter, "an nn.Parameter is"),
+    ("learnable-positions", SquareLinear, "positions have to share numbers"),
+    ("learnable-positions", RankOne, "positions have to share numbers"),
+    ("learnable-positions", TwelveByThirteen, "that still fits"),
+    ("learnable-positions", ClampedTokens, "large entries of X"),
+    ("learnable-positions", MadeOnce, "does not follow it"),
+    ("learnable-positions", InAList, "what is in a Python list"),
     ("learnable-positions", Detached, "cuts or changes the gradient"),
     ("learnable-positions", HalfDetached, "cuts or changes the gradient"),
     ("learnable-positions", StraightThrough, "cuts or changes the gradient"),

@@ -54,6 +54,39 @@ def with_package(start: int, num_steps: int, d: int) -> Tensor:
     return encoding.P[0, start:]
 
 
+def from_a_million_rows(start: int, num_steps: int, d: int) -> Tensor:
+    return rows()(0, 1_000_000, d)[start : start + num_steps]
+
+
+def float32_positions(start: int, num_steps: int, d: int) -> Tensor:
+    i = torch.arange(start, start + num_steps, dtype=torch.float32).double()[:, None]
+    angles = i * 10000 ** (-torch.arange(0, d, 2).double() / d)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d]
+
+
+def stacked_from_a_table(start: int, num_steps: int, d: int) -> Tensor:
+    T = rows()(0, num_steps, d)
+    return torch.stack([T[start + i] for i in range(num_steps)])
+
+
+def into_too_few_rows(start: int, num_steps: int, d: int) -> Tensor:
+    P = torch.zeros(num_steps, d, dtype=torch.float64)
+    P[:] = rows()(0, start + num_steps, d)
+    return P
+
+
+def sliced(start: int, num_steps: int, d: int) -> Tensor:
+    P = torch.zeros(num_steps, d, dtype=torch.float64)
+    right = rows()(start, num_steps, d)
+    P[start:, 0::2], P[start:, 1::2] = right[:, 0::2], right[:, 1::2]
+    return P
+
+
+def by_ones(start: int, num_steps: int, d: int) -> Tensor:
+    """Right: one wave at a time, from Python's own numbers."""
+    return torch.tensor([[f(i, j, d) for j in range(d)] for i in range(start, start + num_steps)], dtype=torch.float64)
+
+
 def of_a_complex_exponential(start: int, num_steps: int, d: int) -> Tensor:
     i = torch.arange(start, start + num_steps).double()[:, None]
     waves = torch.exp(1j * i * 10000 ** (-torch.arange(0, d, 2).double() / d))
@@ -125,6 +158,19 @@ def exponential(delta: int, d: int) -> Tensor:
     return torch.matrix_exp(delta * torch.cat([torch.cat([zero, omega], 1), torch.cat([-omega, zero], 1)]))
 
 
+def float32_blocks(delta: int, d: int) -> Tensor:
+    angles = delta * 10000 ** (-torch.arange(0, d, 2) / d)
+    cos, sin = angles.cos().diag(), angles.sin().diag()
+    return torch.cat([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)])
+
+
+def loop(delta: int, d: int) -> Tensor:
+    M = torch.eye(d, dtype=torch.float64)
+    for _ in range(delta):
+        M = matrix()(1, d) @ M
+    return M
+
+
 def one_speed(delta: int, d: int) -> Tensor:
     return matrix(exponent=0)(delta, d)
 
@@ -144,7 +190,7 @@ RIGHT: dict[str, list[Any]] = {
     "predict-positions": [(100, 32, 2.832), torch.tensor([100.0, 32.0, 2.83])],
     "odd-width": [
         rows(),
-        with_package,
+        by_ones,
         of_a_complex_exponential,
         lambda start, num_steps, d: [[f(start + i, j, d) for j in range(d)] for i in range(num_steps)],
         lambda *sizes: rows()(*sizes).float(),
@@ -196,7 +242,19 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", for_even_only, "how many cosines?"),
     ("odd-width", fails_on_even, "run it yourself"),
     ("odd-width", ends_too_early, "where does it end?"),
-    ("odd-width", from_a_table, "a table of fixed length ends"),
+    ("odd-width", from_a_table, "can each row be computed from start itself?"),
+    ("odd-width", with_package, "can each row be computed from start itself?"),
+    ("odd-width", from_a_million_rows, "the shape of each step"),
+    ("odd-width", float32_positions, "in double precision"),
+    ("odd-width", stacked_from_a_table, "Which line stops, and with which sizes?"),
+    ("odd-width", into_too_few_rows, "Which line stops, and with which sizes?"),
+    ("odd-width", sliced, "Which line stops, and with which sizes?"),
+    (
+        "odd-width",
+        lambda start, num_steps, d: rows()(int(torch.tensor(float(start))), num_steps, d),
+        "double precision",
+    ),
+    ("odd-width", lambda start, num_steps, d: rows()(start % 10**6, num_steps, d), "double precision"),
     ("odd-width", rows(exponent=2), "is it doubled twice?"),
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d)[0], "the shape of each step"),
     ("odd-width", rows(exponent=-1), "the exponent has a minus"),
@@ -208,7 +266,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d).flip(0), "row 0 is 0, 1, 0, 1"),
     ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d) * (1 - d % 2), "has no cosine?"),
     ("odd-width", lambda start, num_steps, d: torch.cat([rows()(start, num_steps, d - 1)] * 2, 1), "shape of each"),
-    ("odd-width", lambda start, num_steps, d: rows()(start % 1000, num_steps, d), "a table of fixed length has ended"),
+    (
+        "odd-width",
+        lambda start, num_steps, d: rows()(start % 1000, num_steps, d),
+        "computed in double precision, from start itself",
+    ),
     ("step-matrix", pairs, "in which column does it stand here?"),
     ("step-matrix", lambda delta, d: pairs(-delta, d), "in which column does it stand here?"),
     ("step-matrix", lambda delta, d: pairs(delta, d).T, "in which column does it stand here?"),
@@ -232,5 +294,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("step-matrix", fit(100), "is it a fit?"),
     ("step-matrix", fit(100, inverse=True), "is it a fit?"),
     ("step-matrix", fit(1000), "is it a fit?"),
+    ("step-matrix", float32_blocks, "a large step computed in double precision?"),
+    ("step-matrix", lambda delta, d: torch.linalg.matrix_power(matrix()(1, d).float(), delta), "a large step"),
+    ("step-matrix", loop, "what does your code do with it? range(-2) is empty"),
     ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
 ]

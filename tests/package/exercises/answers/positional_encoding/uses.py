@@ -87,6 +87,31 @@ def sinusoids_only(layer: Any, encoding: Any, X: Tensor) -> Tensor:
     return decode()(layer, d2l.PositionalEncoding(X.shape[2], 0), X)
 
 
+def from_the_table(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    kept = [X[:, i : i + 1] + encoding.P[:, i : i + 1] for i in range(X.shape[1])]
+    pasts = [torch.cat(kept[: i + 1], dim=1) for i in range(X.shape[1])]
+    return torch.cat([layer(past[:, -1:], past, past) for past in pasts], dim=1)
+
+
+def without_the_layer(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    Z = encoding(X)
+    return F.scaled_dot_product_attention(Z, Z, Z, is_causal=True)
+
+
+def of_the_weights(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    layer.dropout.p = 0.0
+    return decode()(layer, encoding.forward, X)
+
+
+def itself_alone(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    tokens = [encoding(X[:, i : i + 1], offset=i) for i in range(X.shape[1])]
+    return torch.cat([layer(token, token, token) for token in tokens], dim=1)
+
+
+def for_five(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    return decode()(layer, encoding, X[:, :5])
+
+
 def zeroes_the_table(layer: Any, encoding: Any, X: Tensor) -> Tensor:
     encoding.P.data.zero_()
     return decode("zero", "none")(layer, encoding, X)
@@ -173,9 +198,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-decoding", decode("right", "twice"), "the tokens that are kept have got their positions twice"),
     ("debug-decoding", decode("right", "newest"), "the tokens that are kept stands at position 0, not at the newest"),
     ("debug-decoding", decode(width=2), "one output for each token"),
-    ("debug-decoding", of_the_past_only, "compare the first output"),
-    ("debug-decoding", with_the_future, "compare the first output"),
-    ("debug-decoding", sinusoids_only, "compare the first output"),
+    ("debug-decoding", of_the_past_only, "is it among the keys?"),
+    ("debug-decoding", with_the_future, "which of them has the model seen by then?"),
+    ("debug-decoding", sinusoids_only, "are there some of your own?"),
+    ("debug-decoding", from_the_table, "call it, no more"),
+    ("debug-decoding", without_the_layer, "where is it called?"),
+    ("debug-decoding", itself_alone, "which tokens does the newest one ask?"),
+    ("debug-decoding", for_five, "one output for each token"),
+    ("debug-decoding", lambda layer, encoding, X: decode()(layer, encoding, X.flip(1)), "compare the first output"),
+    ("debug-decoding", of_the_weights, "call it, no more"),
     ("debug-decoding", lambda layer, encoding, X: 2 * decode()(layer, encoding, X), "compare the first output"),
     ("debug-decoding", lambda layer, encoding, X: layer(X, X, X), "compare the first output"),
     ("debug-decoding", zeroes_the_table, "Its query has no position (this is not the only"),

@@ -18,6 +18,8 @@ def rotary(
     *faults: str,
     exponents: Callable[[int], Tensor] = lambda p: torch.arange(0, p, 2) / p,
     scale: Callable[[int], float] = math.sqrt,
+    first_query: Callable[[int, int], int] | None = None,
+    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(1),
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Attention with rotary embedding, with none, some or all of the faults of the exercise."""
 
@@ -31,10 +33,11 @@ def rotary(
             return torch.view_as_real(pairs * torch.exp(1j * sign * angles)).flatten(1)
 
         back = -1 if "backwards" in faults else 1
-        queries = Q.double() if "plain queries" in faults else turn(Q, 0 if "queries" in faults else n - m, back)
+        first = first_query(m, n) if first_query else 0 if "queries" in faults else n - m
+        queries = Q.double() if "plain queries" in faults else turn(Q, first, back)
         keys = K.double() if "plain keys" in faults else turn(K, 0, -1 if "keys" in faults else back)
         scores = queries @ keys.T / scale(p)
-        return scores.softmax(1) @ (turn(V, 0) if "values" in faults else V.double())
+        return weigh(scores) @ (turn(V, 0) if "values" in faults else V.double())
 
     return answer
 
@@ -62,6 +65,15 @@ def list_faults() -> list[tuple[str, Any, str]]:
 def with_package(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
     turned = d2l.apply_rotary(Q, offset=len(K) - len(Q)), d2l.apply_rotary(K)
     return (turned[0] @ turned[1].T / math.sqrt(K.shape[1])).softmax(1) @ V
+
+
+def hide(scores: Tensor, diagonal: int) -> Tensor:
+    later = torch.ones_like(scores).triu(diagonal).bool()
+    return scores.masked_fill(later, -math.inf).softmax(1)
+
+
+def causal(scores: Tensor) -> Tensor:
+    return hide(scores, scores.shape[1] - len(scores) + 1)
 
 
 def by_offsets(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
@@ -174,6 +186,34 @@ def of_complex_numbers(X: Tensor) -> Any:
     return np.stack([moved.real, moved.imag], axis=-1).reshape(rows, columns, p)
 
 
+def reshaped(X: Tensor) -> Tensor:
+    rows, columns, p = X.shape
+    first, second = X.chunk(2, dim=-1)
+    first = d2l.apply_rotary(first.reshape(columns, rows, p // 2)).reshape(first.shape)
+    return torch.cat([first, d2l.apply_rotary(second)], dim=-1)
+
+
+def turn_pairs(X: Tensor, by_row: int, by_column: int, width: float = 1) -> Tensor:
+    """Pairs as complex numbers; the angles with signs, and with `width` times p/2 in the exponent."""
+    rows, columns, p = X.shape
+    omega = 10000 ** (-torch.arange(0, p // 2, 2).double() / (width * p / 2))
+    angles = [
+        (by_row * torch.arange(rows)[:, None, None] * omega).expand(rows, columns, -1),
+        (by_column * torch.arange(columns)[None, :, None] * omega).expand(rows, columns, -1),
+    ]
+    z = torch.view_as_complex(X.double().unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(z * torch.exp(1j * torch.cat(angles, -1))).flatten(-2)
+
+
+def all_frequencies(X: Tensor) -> Tensor:
+    return turn_pairs(X, 1, 1, width=2)
+
+
+def halves_of(A: Tensor, B: Tensor) -> Tensor:
+    half = A.shape[-1] // 2
+    return torch.cat([A[..., :half], B[..., half:]], dim=-1)
+
+
 def picture_in_place(X: Tensor) -> Tensor:
     result = picture()(X)
     X.zero_()
@@ -192,6 +232,7 @@ RIGHT: dict[str, list[Any]] = {
     "rotary-picture": [
         picture(),
         row_by_row,
+        lambda X: turn_pairs(X, 1, 1),
         of_complex_numbers,
         lambda X: picture()(X).float(),
         lambda X: picture()(X.double()),
@@ -216,6 +257,16 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-rotary", rotary(exponents=lambda p: torch.arange(0, p, 2) / 12), "compare turned queries"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q, K, V.flip(0)), "compare turned queries"),
     ("debug-rotary", lambda Q, K, V: V[: len(Q)], "compare turned queries"),
+    ("debug-rotary", rotary(first_query=lambda m, n: n - m - 1), "not one place before it\n"),
+    ("debug-rotary", rotary(first_query=lambda m, n: n), "not the ones after them\n"),
+    ("debug-rotary", rotary("values", first_query=lambda m, n: n), "not the ones after them (this is not the only"),
+    ("debug-rotary", rotary("keys", exponents=lambda p: torch.arange(1, p, 2) / p), "(this is not the only fault)"),
+    ("debug-rotary", rotary(exponents=lambda p: torch.arange(1, p, 2) / p), "the first pair has 0, not 1/p"),
+    ("debug-rotary", rotary(exponents=lambda p: 2 * torch.arange(0, p, 2) / p), "is 2j doubled again?"),
+    ("debug-rotary", rotary(weigh=causal), "no key is hidden here"),
+    ("debug-rotary", rotary(weigh=lambda scores: hide(scores, 1)), "no key is hidden here"),
+    ("debug-rotary", rotary(weigh=lambda scores: scores.softmax(0)), "along which dimension do yours?"),
+    ("debug-rotary", rotary(weigh=lambda scores: scores), "with a softmax: where is it?"),
     ("debug-rotary", rotary_in_place, "into new tensors"),
     ("rotary-base", base(exponent=lambda p: 1), "the exponent (p - 2)/p, not 1"),
     ("rotary-base", base(turn=2 * math.pi), "not 2π"),
@@ -260,7 +311,16 @@ WRONG: list[tuple[str, Any, str]] = [
     ("rotary-picture", with_options({"offset": 1}, {}), "rows count from 0"),
     ("rotary-picture", with_options({}, {"offset": 1}), "columns count from 0"),
     ("rotary-picture", with_options({"pairing": "halves"}, {"pairing": "halves"}), "pairs are neighbours"),
-    ("rotary-picture", with_options({"base": 100}, {"base": 100}), "look at a single feature"),
+    ("rotary-picture", with_options({"base": 50}, {"base": 50}), "look at a single feature"),
+    ("rotary-picture", with_options({"base": 100}, {"base": 100}), "which base and which width have yours?"),
+    ("rotary-picture", reshaped, "reshape does not exchange rows and columns"),
+    ("rotary-picture", all_frequencies, "which base and which width have yours?"),
+    ("rotary-picture", lambda X: picture()(X).roll(X.shape[2] // 2, -1), "the first stays first"),
+    ("rotary-picture", lambda X: picture()(picture()(X)), "yours has twice the angle"),
+    ("rotary-picture", lambda X: halves_of(picture()(picture()(X)), picture()(X)), "yours has twice the angle"),
+    ("rotary-picture", lambda X: turn_pairs(X, -1, -1), "where does the minus stand?"),
+    ("rotary-picture", lambda X: turn_pairs(X, -1, 1), "where does the minus stand?"),
+    ("rotary-picture", lambda X: turn_pairs(X, 1, -1), "where does the minus stand?"),
     ("rotary-picture", lambda X: X, "nothing is turned"),
     ("rotary-picture", lambda X: 2 * picture()(X), "look at a single feature"),
     ("rotary-picture", lambda X: picture()(X[..., :12])[..., : X.shape[2]], "the shape of each step"),
