@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import Tensor
 
 _LONGEST = 240  # characters of an expected or given value
+_FEW = 40  # numbers of a tensor that is written whole
 
 
 class WrongAnswer(Exception):
@@ -48,6 +49,32 @@ def shorten(value: Any) -> str:
     return line
 
 
+def write_call(arguments: Mapping[str, Any]) -> str:
+    """The arguments of a call: as code where that is short, otherwise by their shape; functions are left out."""
+    written = []
+    for name, value in arguments.items():
+        if isinstance(value, Tensor):
+            code = f"torch.tensor({value.tolist()})" if value.numel() <= _FEW else ""
+        elif isinstance(value, (bool, int, float, str, list, tuple, dict, set, type(None))):
+            code = shorten(repr(value)) if _is_plain(value) else ""
+        else:
+            code = ""
+        if code and len(code) <= _LONGEST:
+            written.append(f"{name} = {code}")
+        elif isinstance(value, Tensor):
+            written.append(f"{name} of {name_shape(value)}")
+    return "; ".join(written)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the value is written as code: numbers, text and None, in lists, tuples and dictionaries or alone."""
+    if isinstance(value, dict):
+        return all(map(_is_plain, [*value, *value.values()]))
+    if isinstance(value, (list, tuple, set)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (bool, int, float, str, type(None)))
+
+
 def is_long(value: Any) -> bool:
     """Whether a report would cut this value."""
     return len(shorten(value)) > _LONGEST
@@ -61,7 +88,7 @@ def name_shape(found: Any) -> str:
 def _write(value: Any) -> Iterator[str]:
     if isinstance(value, Tensor) and value.dim() == 0:
         value = value.item()
-        value = value if isinstance(value, complex) else float(value)
+        value = value if isinstance(value, (bool, complex)) else float(value)
     if isinstance(value, (list, tuple, Tensor)):
         yield "["
         for i in range(min(len(value), _LONGEST)):  # a tensor's own iterator makes all of its rows at once

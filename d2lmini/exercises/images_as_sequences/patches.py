@@ -96,7 +96,18 @@ def check_patchify(patchify: Any) -> str:
             hint="redraw your tokens: paint token 0 over the upper left patch",
             mistakes=_list_wrong_patches(X, size),
         )
-    for height, width, size in ((4, 5, 2), (5, 4, 2), (5, 5, 2), (2, 8, 4), (8, 2, 4), (3, 3, 6)):
+    for height, width, size in (
+        (4, 5, 2),
+        (5, 4, 2),
+        (5, 5, 2),
+        (2, 8, 4),
+        (8, 2, 4),
+        (3, 3, 6),
+        (8, 6, 4),
+        (6, 8, 4),
+        (4, 9, 6),
+        (9, 4, 6),
+    ):
         _expect_refusal(patchify, height, width, size)
     return "patches of one to four channels, row by row, and an error where they do not fit"
 

@@ -39,8 +39,15 @@ def check_gate_importance(gate_importance: Any) -> str:
         slopes = torch.tensor(rows)
         given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 - g)).sum(dim=1) + 5"
         losses = _Losses(slopes, given)
+        try:
+            found = gate_importance(losses, slopes.shape[1], len(slopes))
+        except RuntimeError as error:
+            if "does not require grad" not in str(error):
+                raise
+            hint = "no way leads from the loss to the gates: have they requires_grad=True before the call, is nothing detached?"
+            raise WrongAnswer("the gates have a gradient", hint, given=given, got=error) from error
         expect_close(
-            gate_importance(losses, slopes.shape[1], len(slopes)),
+            found,
             2 * slopes.abs().mean(dim=0),
             claim="it is the mean of the absolute gradients at gates 1",
             given=given,
@@ -64,7 +71,16 @@ def _list_wrong_means(slopes: Tensor) -> dict[str, Tensor | tuple[Tensor, ...]]:
             mean.abs() / count,
         ),
         "where is the trained model? At which gates is the gradient to be taken?": (-mean / 2, absolute / 2),
-        "absolute values, not squares": (slopes.square().mean(dim=0), slopes.square().mean(dim=0).sqrt()),
+        "absolute values, not squares": (
+            slopes.square().mean(dim=0),
+            slopes.square().mean(dim=0).sqrt(),
+            slopes.norm(dim=0),
+        ),
+        "the mean over the examples, not the one in the middle": (
+            slopes.abs().median(dim=0).values,
+            slopes.abs().quantile(0.5, dim=0),
+        ),
+        "divide by num_examples, whatever it was above": absolute * count / 128,
         "the largest example is not the mean": slopes.abs().amax(dim=0),
         "removing the head is ablation; the gradient is at gates 1": torch.zeros(heads),
     }
