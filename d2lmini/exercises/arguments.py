@@ -118,7 +118,8 @@ def _write(function: Callable[..., Any], arguments: dict[Any, Any]) -> str:
         for value in arguments.values():
             if isinstance(given := getattr(value, "given", None), str):  # a checker's own model or loss
                 return given
-        return write_call({_name_argument(function, key): value for key, value in arguments.items()})
+        names = (_name_argument(function, key).replace("[", "_").removesuffix("]") for key in arguments)
+        return write_call(dict(zip(names, arguments.values(), strict=True)))
     except Exception:  # what an answer has returned comes back as an argument, whatever it is
         return ""
 

@@ -50,20 +50,23 @@ def shorten(value: Any) -> str:
 
 
 def write_call(arguments: Mapping[str, Any]) -> str:
-    """The arguments of a call: as code where that is short, otherwise by their shape; functions are left out."""
-    written = []
+    """The arguments of a call as code, long tensors by their shape; functions and the like are left out."""
+    draws = {name: drawn for name, value in arguments.items() if (drawn := _find_draw(value))}
+    written = [*dict.fromkeys(code for code, _ in draws.values())]
     for name, value in arguments.items():
-        if isinstance(value, Tensor):
-            code = f"torch.tensor({value.tolist()})" if value.numel() <= _FEW else ""
-        elif isinstance(value, (bool, int, float, str, list, tuple, dict, set, type(None))):
-            code = shorten(repr(value)) if _is_plain(value) else ""
-        else:
-            code = ""
-        if code and len(code) <= _LONGEST:
-            written.append(f"{name} = {code}")
+        if name in draws:
+            written += [f"{name} = {draws[name][1]}"] if name != draws[name][1] else []
         elif isinstance(value, Tensor):
-            written.append(f"{name} of {name_shape(value)}")
+            is_short = value.numel() <= _FEW
+            written.append(f"{name} = torch.tensor({value.tolist()})" if is_short else f"{name} of {name_shape(value)}")
+        elif _is_plain(value) and len(repr(value)) <= _LONGEST:
+            written.append(f"{name} = {value!r}")
     return "; ".join(written)
+
+
+def _find_draw(value: Any) -> tuple[str, str] | None:
+    """The code that drew a tensor, and its name there; none for one that was made in another way."""
+    return vars(value).get("drawn") if isinstance(value, Tensor) else None
 
 
 def _is_plain(value: Any) -> bool:

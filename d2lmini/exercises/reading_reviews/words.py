@@ -62,7 +62,7 @@ prediction(
 )
 
 
-_VOCABULARY = {"good": 3, "film": 2, "not": 5, "a": 4}
+_VOCABULARY = {"good": 3, "film": 2, "not": 5, "a": 4, "Paris": 6}
 
 
 @checker("encode-words")
@@ -76,6 +76,7 @@ def check_encode_words(encode_words: Any) -> str:
         ([["good", "film", "a"], [], ["boat", "not"]], 2),
         ([["not", "not", "a", "good", "boat"]], 4),
         ([["Good", "film"], ["NOT", "a", "Film"]], 3),
+        ([["paris", "a", "good", "film", "not", "a"], ["Paris", "paris"]], 6),
         ([[], []], 4),
     ):
         given = f"texts = {texts}; vocabulary = {_VOCABULARY}; longest = {longest}"

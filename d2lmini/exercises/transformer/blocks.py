@@ -167,7 +167,7 @@ def check_add_norm(run_stack: Any) -> str:
                 tolerance=tolerance,
             )
             expect_unchanged("X", tokens, tokens, "X += ... changes the caller's tensor")
-    return "both orders, also of a layer that mixes tokens; each token normed, epsilon under the root; a last norm in pre-norm"
+    return "both orders, also of layers that mix tokens; each token normed, epsilon under the root, a last norm"
 
 
 def _run_stack(X: Tensor, layers: list[Layer], order: Order, norm: Layer = _norm, *, last: bool) -> Tensor:

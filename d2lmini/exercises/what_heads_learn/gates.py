@@ -23,8 +23,8 @@ class _Losses:
             hint = "a row of gates for each example, a column for each head"
             claim = "losses is given gates (examples, heads)"
             raise WrongAnswer(claim, hint, given=self.given, expected=tuple(self.slopes.shape), got=shape)
-        # the derivative of s (g³ - g) is 2s at 1 and -s at 0
-        return (self.slopes.to(gates.dtype) * (gates**3 - gates)).sum(dim=1) + 5
+        # the derivative of s (g³ + g² - 2g) is 3s at 1, -2s at 0 and -s at -1
+        return (self.slopes.to(gates.dtype) * (gates**3 + gates**2 - 2 * gates)).sum(dim=1) + 5
 
 
 @checker("gate-importance")
@@ -33,26 +33,26 @@ def check_gate_importance(gate_importance: Any) -> str:
     expect_function(gate_importance)
     for rows in (
         [[3.0, -3.0, 0.0], [1.0, 2.0, 0.0], [-2.0, -5.0, 0.0], [2.0, 1.0, 0.0]],
-        [[1.0, -4.0, 2.0, 0.0, 7.0], [-1.0, 3.0, 2.0, 1.0, -6.0]],
+        [[1.0, -4.0, 2.0, 0.0, 7.0], [-1.0, 3.0, 2.0, 1.0, -6.0], [2.0, 5.0, -1.0, 1.0, 0.0]],
         [[2.0, -0.5]],
     ):
         slopes = torch.tensor(rows)
-        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 - g)).sum(dim=1) + 5"
+        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 + g**2 - 2 * g)).sum(dim=1) + 5"
         losses = _Losses(slopes, given)
         try:
             found = gate_importance(losses, slopes.shape[1], len(slopes))
         except RuntimeError as error:
             if "does not require grad" not in str(error):
                 raise
-            hint = "no way leads from the loss to the gates: have they requires_grad=True before the call, is nothing detached?"
+            hint = "no way leads from the loss to the gates: do they have requires_grad=True, is nothing detached?"
             raise WrongAnswer("the gates have a gradient", hint, given=given, got=error) from error
         expect_close(
             found,
-            2 * slopes.abs().mean(dim=0),
+            3 * slopes.abs().mean(dim=0),
             claim="it is the mean of the absolute gradients at gates 1",
             given=given,
             hint="one gradient for each example and each head, at gates 1; then absolute values; then their mean",
-            mistakes=_list_wrong_means(2 * slopes),
+            mistakes=_list_wrong_means(3 * slopes),
         )
         if losses.calls != 1:
             hint = "no loss depends on the gates of another example: which single number has all these gradients?"
@@ -70,7 +70,7 @@ def _list_wrong_means(slopes: Tensor) -> dict[str, Tensor | tuple[Tensor, ...]]:
             mean.abs() * count,
             mean.abs() / count,
         ),
-        "where is the trained model? At which gates is the gradient to be taken?": (-mean / 2, absolute / 2),
+        "where is the trained model? At which gates is the gradient to be taken?": (-2 * mean / 3, 2 * absolute / 3),
         "absolute values, not squares": (
             slopes.square().mean(dim=0),
             slopes.square().mean(dim=0).sqrt(),

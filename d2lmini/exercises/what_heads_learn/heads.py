@@ -83,6 +83,7 @@ def check_debug_cut(cut: Any) -> str:
         W_out = 300 + i[:, None] + i / 100
         b_in = W_in[:, 0] + 0.5
         given = f"d, num_heads, keep = {d}, {num_heads}, {keep}; {_MATRICES}"
+        vars(W_in)["given"] = given  # for a report on an answer that stops
         found = cut(W_in, b_in, W_out, num_heads, keep)
         if not isinstance(found, (tuple, list)) or len(found) != 3:
             raise WrongAnswer("it returns three tensors", "return W_in, b_in, W_out", given=given)

@@ -76,6 +76,11 @@ _TWINS: dict[str, tuple[Loss, int, tuple[int, int]]] = {
     ),
     # no difference is positive
     "1 - g[0] * g[1]": (lambda g: 1 - g[0] * g[1], 2, (0, 1)),
+    "2 * (1 - g[0] * g[1]) + 2 * (1 - g[0] * g[2]) + 0.5 * (1 - g[1] * g[2])": (
+        lambda g: 2 * (1 - g[0] * g[1]) + 2 * (1 - g[0] * g[2]) + 0.5 * (1 - g[1] * g[2]),
+        3,
+        (1, 2),
+    ),
     # more heads than the models of the chapter have
     "4 * (1 - g[0]) + 2 * (1 - max(g[3], g[9])) + 1 - max(g[1], g[2])": (
         lambda g: 4 * (1 - g[0]) + 2 * (1 - max(g[3], g[9])) + 1 - max(g[1], g[2]),
@@ -151,6 +156,9 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
     )
     left_closed = _leave_closed(loss, num_heads)
     hints = {
+        "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
+            max(excess.values()) < 0
+        ),
         "a removal may help: its cost is then negative. Keep the sign": helps
         and pair in (max(by_size, key=by_size.__getitem__), max(bounded, key=bounded.__getitem__)),
         "these two cost less together than the sum: the right difference, but the wrong end of it": (

@@ -14,7 +14,6 @@ from d2lmini.exercises.core import checker
 from d2lmini.exercises.prediction import Number
 from tests.package.exercises.answers import RIGHT, WRONG
 
-
 PASTED = {  # their inputs are code from the first word on
     "add-norm",
     "cached-attention",

@@ -41,6 +41,14 @@ def without_spaces_and_case(texts: Texts, vocabulary: dict[str, int], longest: i
     return encode([[word.casefold() for word in text] for text in texts], known, longest)
 
 
+def with_capitals(texts: Texts, vocabulary: dict[str, int], longest: int) -> Any:
+    return encode(
+        [[max(word, word.capitalize(), key=vocabulary.__contains__) for word in text] for text in texts],
+        vocabulary,
+        longest,
+    )
+
+
 def skipping_the_empty(texts: Texts, vocabulary: dict[str, int], longest: int) -> Any:
     return encode([text for text in texts if text] or [[]], vocabulary, longest)
 
@@ -61,6 +69,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("encode-words", with_the_default_dtype, "looked up by integers"),
     ("encode-words", in_lower_case, "as it is written"),
     ("encode-words", without_spaces_and_case, "as it is written"),
+    ("encode-words", with_capitals, "1 if it is unknown"),
+    ("encode-words", lambda texts, vocabulary, n: encode(texts, vocabulary, min(n, 4)), "no wider than"),
     ("encode-words", skipping_the_empty, "a row for each text, also for an empty one"),
     ("encode-words", cut_after_padding, "cut each text before you pad it"),
     ("encode-words", at_least_one_wide, "no wider than"),

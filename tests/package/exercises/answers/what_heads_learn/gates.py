@@ -86,6 +86,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("gate-importance", lambda f, h, n: gate_gradients(f, h, n).abs().sum(dim=0) / h, "not of heads"),
     ("gate-importance", gate_gradients, "shape of each step"),
     ("gate-importance", lambda *a: importance(*a) + 1, "then their mean"),
+    ("gate-importance", lambda *a: gate_gradients(*a, at=-1.0).abs().mean(dim=0), "then their mean"),
+    ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0) / 4, "then their mean"),
     ("gate-importance", without_gradient, "requires_grad=True"),
     ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0) / 128, "num_examples, whatever it was above"),
     ("gate-importance", lambda *a: gate_gradients(*a).abs().median(dim=0).values, "not the one in the middle"),

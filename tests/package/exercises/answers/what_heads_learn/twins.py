@@ -50,6 +50,17 @@ def more_than_nothing(loss: Loss, num_heads: int) -> Any:
     return found
 
 
+def not_below_zero(loss: Loss, num_heads: int) -> tuple[int, int]:
+    whole = float(loss(torch.ones(num_heads)))
+    alone = [float(loss(1 - row)) - whole for row in torch.eye(num_heads)]
+    excess = {}
+    for i in range(num_heads):
+        for j in range(i + 1, num_heads):
+            both = 1 - torch.eye(num_heads)[i] - torch.eye(num_heads)[j]
+            excess[i, j] = max(0.0, float(loss(both)) - whole - alone[i] - alone[j])
+    return max(excess, key=excess.__getitem__)
+
+
 def gates_left_closed(loss: Loss, num_heads: int) -> tuple[int, int]:
     """Opens the gates again for each first head only."""
     whole = float(loss(torch.ones(num_heads)))
@@ -74,6 +85,7 @@ RIGHT: dict[str, list[Any]] = {"find-twins": [twins()]}
 
 WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", more_than_nothing, "no difference needs to be positive"),
+    ("find-twins", not_below_zero, "no difference is positive here"),
     ("find-twins", twins(diagonal=True), "no twin of itself"),
     ("find-twins", twins(change=abs), "a removal may help"),
     ("find-twins", twins(change=lambda cost: max(0.0, cost)), "a removal may help"),
