@@ -67,6 +67,8 @@ _CODE = {
     # 1 and 2 are worth 4 together and nothing alone
     "7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2": lambda g: 7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2,
     "g[0]": lambda g: g[0],
+    # a score below 0 is a loss as well
+    "2 - 4 * g[0] - 3 * g[1] - g[2]": lambda g: 2 - 4 * g[0] - 3 * g[1] - g[2],
 }
 
 
@@ -74,7 +76,7 @@ _CODE = {
 def check_prune_carefully(prune: Any) -> str:
     """`prune(loss, num_heads, keep)` returns the heads that are left when the least missed one goes each time."""
     expect_function(prune)
-    twins, trap, harmful, together, single = _CODE
+    twins, trap, harmful, together, single, negative = _CODE
     cases: list[tuple[str, int, int, _Choices]] = [
         (twins, 5, 3, ([0, 2, 3], [2, 3, 4])),
         (twins, 5, 5, ([0, 1, 2, 3, 4],)),
@@ -84,6 +86,7 @@ def check_prune_carefully(prune: Any) -> str:
         (together, 5, 2, ([1, 2],)),
         (twins, 5, 4, ([1, 2, 3, 4], [0, 1, 2, 3])),
         (single, 1, 1, ([0],)),
+        (negative, 3, 2, ([0, 1],)),
     ]
     for code, num_heads, keep, expected in cases:
         given = f"num_heads, keep = {num_heads}, {keep}; loss = lambda g: {code}"
@@ -96,6 +99,8 @@ def check_prune_carefully(prune: Any) -> str:
             hint = _find_pruning_hint(loss, num_heads, keep, sorted(heads), expected)
             if code == trap and heads == [0]:
                 hint = "if you try all sets of heads, you find this one; here one head goes at a time, from those left"
+            if code == negative:
+                hint = "losses are below 0 here, and -5 is smaller than -2: which head goes first?"
             claim = "at each step the least missed head goes"
             raise WrongAnswer(claim, hint, given=given, expected=expected[0], got=heads)
         if heads != sorted(heads):

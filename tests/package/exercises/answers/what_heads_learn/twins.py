@@ -81,6 +81,24 @@ def most_alike(loss: Loss, num_heads: int) -> tuple[int, int]:
     return min(pairs, key=lambda pair: abs(alone[pair[0]] - alone[pair[1]]))
 
 
+def pruned(change: Callable[[float], float]) -> Callable[[Loss, int, int], list[int]]:
+    """Removes the head after which what becomes of the loss is smallest."""
+
+    def answer(loss: Loss, num_heads: int, keep: int) -> list[int]:
+        left = list(range(num_heads))
+
+        def loss_without(head: int) -> float:
+            gates = torch.zeros(num_heads)
+            gates[[other for other in left if other != head]] = 1
+            return change(float(loss(gates)))
+
+        while len(left) > keep:
+            left.remove(min(left, key=loss_without))
+        return left
+
+    return answer
+
+
 RIGHT: dict[str, list[Any]] = {"find-twins": [twins()]}
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -97,4 +115,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", twins(gate=-1.0), "0 removes a head"),
     ("find-twins", gates_left_closed, "open the gates again"),
     ("find-twins", most_alike, "minus cost of the first alone"),
+    ("prune-carefully", pruned(abs), "losses are below 0 here"),
+    ("prune-carefully", pruned(lambda loss: max(0.0, loss)), "losses are below 0 here"),
+    ("prune-carefully", lambda loss, n, keep: pruned(float)(lambda g: loss(torch.ones(8)), n, keep), "num_heads gates"),
 ]
