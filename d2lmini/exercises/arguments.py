@@ -14,36 +14,66 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.exercises.convert import convert_arrays
+from d2lmini.exercises.reports import write_call
 
 IN_PLACE = "an operation that ends in _ works in place, and so do /= and x[...] = y"
+_OF_CONTAINERS = "append, pop, clear, sort, del and x[...] = y change the {kind} itself: work on a copy"
 
 
 @dataclass(frozen=True)
 class Change:
-    """An argument that an answer has written into: its name, the checker's own object, and what became of it."""
+    """An argument that an answer has written into.
+
+    Attributes:
+        name: what the student calls it.
+        own: the checker's own object.
+        now: what became of it.
+        given: all arguments of this call, as a report writes them.
+    """
 
     name: str
     own: Any
     now: Any
+    given: str
+
+    @property
+    def hint(self) -> str:
+        """How this kind of argument is changed, and what to do about it."""
+        kind = type(self.own)
+        return _OF_CONTAINERS.format(kind=kind.__name__) if kind in (list, dict, set) else IN_PLACE
 
 
 _changes: list[Change] = []
+_returned: list[tuple[Any, Any]] = []  # what checkers were given in place of an array, and the array
+_FAILED = "called with "
 
 
 @contextmanager
 def note_changes() -> Iterator[list[Change]]:
     """Begin a list of the arguments that the watched answer changes."""
-    global _changes  # noqa: PLW0603 - a checker within a checker has its own
-    before, _changes = _changes, []
+    global _changes, _returned  # a checker within a checker has its own
+    before = _changes, _returned
+    _changes, _returned = [], []
     try:
         yield _changes
     finally:
-        _changes = before
+        _changes, _returned = before
 
 
 def find_change(own: Any) -> Any:
     """What the answer has made of this argument of the checker; the argument itself if it was left alone."""
     return next((change.now for change in _changes if change.own is own), own)
+
+
+def find_given(own: Any) -> str:
+    """The arguments of the call that changed this one; nothing if it was left alone."""
+    return next((change.given for change in _changes if change.own is own), "")
+
+
+def describe_call(error: BaseException) -> str:
+    """The arguments of the watched call that stopped with this error; nothing if it was none."""
+    notes = (note for note in getattr(error, "__notes__", []) if str(note).startswith(_FAILED))
+    return next(notes, "").removeprefix(_FAILED)
 
 
 def watch(answer: Any) -> Any:
@@ -58,20 +88,52 @@ def watch(answer: Any) -> Any:
 def _watch_call(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         own: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
-        given = {key: _copy(value) for key, value in own.items()}
+        before = {key: _give_back(value) for key, value in own.items()}
+        given = {key: _copy(value) for key, value in before.items()}
         modules = {key: _Module(value) for key, value in own.items() if isinstance(value, nn.Module)}
         try:
             found = function(*(given[i] for i in range(len(args))), **{key: given[key] for key in kwargs})
+        except BaseException as error:
+            _note_call(error, function, before)
+            raise
         finally:
-            for key, value in own.items():
+            for key, value in before.items():
                 if modules[key].restore() if key in modules else not is_same(given[key], value):
                     now = None if key in modules else given[key]
-                    _changes.append(Change(_name_argument(function, key), value, now))
+                    _changes.append(Change(_name_argument(function, key), own[key], now, _write(function, before)))
         if isinstance(found, nn.Module):
             found.forward = _watch_call(found.forward)
-        return convert_arrays(found)
+        return _convert(found)
 
     return call
+
+
+def _note_call(error: BaseException, function: Callable[..., Any], arguments: dict[Any, Any]) -> None:
+    if not describe_call(error):  # the innermost call
+        error.add_note(f"{_FAILED}{_write(function, arguments)}")
+
+
+def _write(function: Callable[..., Any], arguments: dict[Any, Any]) -> str:
+    try:
+        for value in arguments.values():
+            if isinstance(given := getattr(value, "given", None), str):  # a checker's own model or loss
+                return given
+        names = (_name_argument(function, key).replace("[", "_").removesuffix("]") for key in arguments)
+        return write_call(dict(zip(names, arguments.values(), strict=True)))
+    except Exception:  # what an answer has returned comes back as an argument, whatever it is
+        return ""
+
+
+def _convert(found: Any) -> Any:
+    """With tensors for arrays; which array each of them was is noted, for an answer that is given it again."""
+    converted = convert_arrays(found)
+    if type(found) in (tuple, list):
+        _returned.extend((now, own) for now, own in zip(converted, found, strict=True) if now is not own)
+    return converted
+
+
+def _give_back(value: Any) -> Any:
+    return next((own for now, own in _returned if now is value), value)
 
 
 def _copy(value: Any) -> Any:
@@ -127,10 +189,13 @@ class _Module:
 
 def _name_argument(function: Callable[..., Any], key: int | str) -> str:
     """What the student calls the argument."""
+    if isinstance(key, str):
+        return key
     try:
-        names = [*inspect.signature(function).parameters]
+        parameters = [*inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):  # some functions of C have no signature
-        names = []
-    if isinstance(key, int):
-        return names[min(key, len(names) - 1)] if names else f"number {key + 1}"
-    return key
+        return f"number {key + 1}"
+    for i, parameter in enumerate(parameters[: key + 1]):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return f"{parameter.name}[{key - i}]"
+    return parameters[key].name if key < len(parameters) else f"number {key + 1}"

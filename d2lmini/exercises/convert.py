@@ -83,8 +83,8 @@ def read_numbers(answer: Any, count: int) -> list[float]:
     return [float(number) for number in found.tolist()]
 
 
-def read_number(answer: Any) -> float:
-    """The one number that a measurement returned.
+def read_number(answer: Any, *, given: str = "") -> float:
+    """The one number that a measurement returned; `given` is the tiny input that it was for.
 
     Raises:
         WrongAnswer: if it returned something else.
@@ -97,7 +97,7 @@ def read_number(answer: Any) -> float:
         hint = "return a float, or a tensor of one entry"
         if type(answer).__module__ == "torch.return_types":
             hint += "; max(dim=...) and median(dim=...) give a pair of tensors"
-        raise WrongAnswer("it returns one number", hint, got=type(answer).__name__) from error
+        raise WrongAnswer("it returns one number", hint, given=given, got=type(answer).__name__) from error
 
 
 def get_rounding(found: Any) -> float:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.exercises import shelter
-from d2lmini.exercises.arguments import IN_PLACE, find_change, is_same, note_changes, watch
+from d2lmini.exercises.arguments import describe_call, find_change, find_given, is_same, note_changes, watch
 from d2lmini.exercises.convert import convert_tensor, get_rounding, read_number, read_numbers
 from d2lmini.exercises.reports import WrongAnswer, is_long, name_shape, shorten
 from d2lmini.exercises.shelter import TooLong, is_untouched, keep_state, limit_printing, limit_time
@@ -116,8 +116,9 @@ def _run_checker(checker: Checker, answer: Any) -> str:
     with note_changes() as changes:
         verified = checker(watch(answer))
     if changes:
-        claim = f"the argument {changes[0].name} is left unchanged"
-        raise WrongAnswer(claim, IN_PLACE, got=changes[0].now)
+        change = changes[0]
+        claim = f"the argument {change.name} is left unchanged"
+        raise WrongAnswer(claim, change.hint, given=change.given, got=change.now)
     return verified
 
 
@@ -127,7 +128,9 @@ def _describe_error(error: BaseException) -> str:
     except Exception:  # a text that raises
         text = ""
     first_line = shorten(text.partition("\n")[0])
-    return f"your answer stopped with an error\n  {shorten(type(error).__name__)}: {first_line}"
+    given = describe_call(error)
+    lines = ["your answer stopped with an error", f"{shorten(type(error).__name__)}: {first_line}"]
+    return "\n  ".join([*lines, *([f"for      {given}"] if given else [])])
 
 
 def expect_function(answer: Any) -> None:
@@ -179,7 +182,7 @@ def expect_measured(
     Raises:
         WrongAnswer: if `answer` is not a number, or is further than `tolerance` from `expected`.
     """
-    got = read_number(answer)
+    got = read_number(answer, given=given)
     tolerance = loosen(tolerance, answer, expected)
     if not is_near(got, expected, tolerance):
         hint = find_hint(got, mistakes, hint, tolerance)
@@ -244,9 +247,9 @@ def expect_unchanged(name: str, now: Any, before: Any, hint: str = "work on a ne
     Raises:
         WrongAnswer: if not.
     """
-    now = find_change(now)
-    if not is_same(now, before):
-        raise WrongAnswer(f"the argument {name} is left unchanged", hint, given=given, got=now)
+    found = find_change(now)
+    if not is_same(found, before):
+        raise WrongAnswer(f"the argument {name} is left unchanged", hint, given=given or find_given(now), got=found)
 
 
 def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float = 1e-4) -> str:

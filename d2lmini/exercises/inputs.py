@@ -16,4 +16,7 @@ def draw_inputs(seed: int, *, most: int = 2, **shapes: tuple[int, ...]) -> tuple
     for name, shape in shapes.items():
         tensors.append(torch.randint(-most, most + 1, shape, generator=generator).float())
         draws.append(f"{name} = torch.randint({-most}, {most + 1}, {shape}).float()")
-    return tensors, "; ".join([f"torch.manual_seed({seed})", *draws])
+    code = "; ".join([f"torch.manual_seed({seed})", *draws])
+    for name, tensor in zip(shapes, tensors, strict=True):
+        vars(tensor)["drawn"] = code, name  # for a report on an answer that stops
+    return tensors, code

@@ -96,7 +96,18 @@ def check_patchify(patchify: Any) -> str:
             hint="redraw your tokens: paint token 0 over the upper left patch",
             mistakes=_list_wrong_patches(X, size),
         )
-    for height, width, size in ((4, 5, 2), (5, 4, 2), (5, 5, 2), (2, 8, 4), (8, 2, 4), (3, 3, 6)):
+    for height, width, size in (
+        (4, 5, 2),
+        (5, 4, 2),
+        (5, 5, 2),
+        (2, 8, 4),
+        (8, 2, 4),
+        (3, 3, 6),
+        (8, 6, 4),
+        (6, 8, 4),
+        (4, 9, 6),
+        (9, 4, 6),
+    ):
         _expect_refusal(patchify, height, width, size)
     return "patches of one to four channels, row by row, and an error where they do not fit"
 
@@ -151,7 +162,7 @@ def check_debug_patch_tokens(tokens: Any) -> str:
     for seed, batch, d in ((1, 3, 5), (2, 1, 2), (3, 2, 3)):
         (X, W, P), draw = draw_inputs(seed, most=7, X=(batch, 8, 8), W=(d, 4), P=(16, d))
         X = X + 7  # from 0 to 14: no digit of the batch has a pixel of 16
-        given = f"{draw}; X = X + 7"
+        vars(X)["given"] = given = f"{draw}; X = X + 7"
         got = _run(tokens, X, W, P, given)
         expected = _cut(X / 16) @ W.T + P
         hint = "" if is_near(got, expected, 1e-4) else _find_token_fault(tokens, X, W, P, given)

@@ -62,7 +62,7 @@ prediction(
 )
 
 
-_VOCABULARY = {"good": 3, "film": 2, "not": 5, "a": 4}
+_VOCABULARY = {"good": 3, "film": 2, "not": 5, "a": 4, "Paris": 6}
 
 
 @checker("encode-words")
@@ -75,17 +75,22 @@ def check_encode_words(encode_words: Any) -> str:
         ([["boat"], ["not", "a", "boat"], ["film", "film"]], 3),
         ([["good", "film", "a"], [], ["boat", "not"]], 2),
         ([["not", "not", "a", "good", "boat"]], 4),
+        ([["Good", "film"], ["NOT", "a", "Film"]], 3),
+        ([["paris", "a", "good", "film", "not", "a"], ["Paris", "paris"]], 6),
+        ([[], []], 4),
     ):
         given = f"texts = {texts}; vocabulary = {_VOCABULARY}; longest = {longest}"
         try:
             found = encode_words(texts, _VOCABULARY, longest)
         except KeyError as error:
+            if not any(word in text and word not in _VOCABULARY for text in texts for word in error.args):
+                raise
             hint = "vocabulary[word] fails for a word that is not in it; vocabulary.get(word, 1) does not"
             raise WrongAnswer("unknown words have a number, too", hint, given=given, got=repr(error)) from error
         except (IndexError, RuntimeError, ValueError) as error:
             if [] not in texts:
                 raise
-            hint = "the second text has no words: what does x[-0:] take, and how many numbers go into its row?"
+            hint = "a text has no words here: what does x[-0:] take, and how many numbers go into its row?"
             raise WrongAnswer("a text may be empty", hint, given=given, got=error) from error
         tokens, words = expect_pair(found, claim="it returns two tensors", hint="return tokens, words", given=given)
         if not isinstance(tokens, Tensor) or not isinstance(words, Tensor):
@@ -94,7 +99,8 @@ def check_encode_words(encode_words: Any) -> str:
         expect_unchanged("texts", texts, texts, "work on copies", given=given)
         expect_unchanged("vocabulary", _VOCABULARY, _VOCABULARY, "work on copies", given=given)
         rows = [[_VOCABULARY.get(word, 1) for word in text] for text in texts]
-        _expect_tokens(tokens, rows, longest, given)
+        lower = [[_VOCABULARY.get(word.lower(), 1) for word in text] for text in texts]
+        _expect_tokens(tokens, rows, lower, longest, given)
         _expect_words(words, rows, longest, given)
     return "unknown words are 1, padding is 0 and stands in front, long texts keep their end, and words are marked"
 
@@ -103,18 +109,22 @@ def _pad(rows: list[list[int]], longest: int, *, filler: int = 0, front: bool = 
     rows = [row[-longest:] if last else row[:longest] for row in rows]
     width = max(map(len, rows))
     fillers = [[filler] * (width - len(row)) for row in rows]
-    return torch.tensor([more + row if front else row + more for row, more in zip(rows, fillers, strict=True)])
+    padded = [more + row if front else row + more for row, more in zip(rows, fillers, strict=True)]
+    return torch.tensor(padded, dtype=torch.long)
 
 
-def _expect_tokens(tokens: Tensor, rows: list[list[int]], longest: int, given: str) -> None:
+def _expect_tokens(tokens: Tensor, rows: list[list[int]], lower: list[list[int]], longest: int, given: str) -> None:
     right = _pad(rows, longest)
     if tokens.dtype not in (torch.int32, torch.int64):
-        hint = "an embedding is looked up by integers: int64, or int32"
+        hint = "an embedding is looked up by integers: int64, or int32; torch.tensor makes floats of empty lists"
         raise WrongAnswer("the numbers are integers", hint, given=given, got=tokens.dtype)
+    if tokens.dim() == 2 and len(tokens) != len(rows):
+        claim, hint = "it has a row for each text", "a row for each text, also for an empty one"
+        raise WrongAnswer(claim, hint, given=given, expected=len(rows), got=len(tokens))
     if tokens.dim() == 2 and tokens.shape != right.shape:
         hint = "the table is as wide as the longest text, but no wider than `longest`"
         expected, got = tuple(right.shape), tuple(tokens.shape)
-        raise WrongAnswer("it has a row for each text", hint, given=given, expected=expected, got=got)
+        raise WrongAnswer("it has a column for each place", hint, given=given, expected=expected, got=got)
     known = [[token for token in row if token > 1] for row in rows]
     dropped = [[0] * (right.shape[1] - len(row[-longest:])) + row[-longest:] for row in known]
     without_unknown = [[0 if token == 1 else token for token in row] for row in rows]
@@ -131,9 +141,18 @@ def _expect_tokens(tokens: Tensor, rows: list[list[int]], longest: int, given: s
                 _pad(rows, longest, **behind, last=False),
             ),
             "of a long text the last words are kept, not the first": _pad(rows, longest, last=False),
+            "cut each text before you pad it: then zeros never push a word out": (
+                _pad(rows, 99)[:, :longest],
+                _pad(rows, 99, front=False)[:, -longest:],
+            ),
+            "a word is looked up as it is written: Good is not in this vocabulary, so it is unknown": _pad(
+                lower, longest
+            ),
             "an unknown word is 1, padding is 0: the model must tell them apart": _pad(without_unknown, longest),
             "padding is 0, an unknown word is 1: the model must tell them apart": _pad(rows, longest, filler=1),
-            "a dropped word moves all that come before it; unknown words keep their place": torch.tensor(dropped),
+            "a dropped word moves all that come before it; unknown words keep their place": torch.tensor(
+                dropped, dtype=torch.long
+            ),
             "the words stand in their order: was a whole row turned round?": _pad([row[::-1] for row in rows], longest),
         },
     )

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini.exercises.core import checker, expect_close, expect_function, expect_unchanged
+from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
 
@@ -98,17 +98,44 @@ _WRONG_NORMS: dict[str, Layer] = {
     "which numbers are normed together? Those of one token: the last dimension": lambda X: _norm(X, dim=1),
     "each token has a mean of its own": lambda X: _norm(X, dim=(1, 2)),
     "each token has a mean of its own, not the whole batch": lambda X: _norm(X, dim=(0, 1, 2)),
+    "the norm runs over the features of one token, not over the batch": lambda X: _norm(X, dim=(0, 1)),
+    "the norm runs over the features of a token, not over the batch": lambda X: _norm(X, dim=0),
     "var and std divide by d - 1 unless told otherwise: unbiased=False": lambda X: _norm(X, unbiased=True),
     "divide by the standard deviation, which is the root of the variance": lambda X: (
         (X - X.mean(-1, keepdim=True)) / (X.var(-1, keepdim=True, unbiased=False) + 1e-5)
     ),
     "subtract the mean": lambda X: X / (X.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt(),
+    "subtract the mean: the variance is the mean square of what is left": lambda X: (
+        X / (X.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    ),
     "epsilon belongs under the root": lambda X: (
         (X - X.mean(-1, keepdim=True)) / (X.std(-1, keepdim=True, unbiased=False) + 1e-5)
     ),
     "and epsilon? A token of equal numbers has the variance 0": lambda X: _norm(X, eps=0.0),
+    "epsilon is added, not a lower bound of the variance": lambda X: (
+        (X - X.mean(-1, keepdim=True)) / X.var(-1, keepdim=True, unbiased=False).clamp(min=1e-5).sqrt()
+    ),
     "which epsilon? (7.3) has 1e-5": lambda X: _norm(X, eps=1e-6),
 }
+
+
+_MIX = "mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)"
+
+
+class _Mix:
+    """A layer that looks at all tokens of a sequence, and asks for sequences of the size of `X`."""
+
+    __name__ = "mix"
+
+    def __init__(self, shape: torch.Size) -> None:
+        self.shape = shape
+
+    def __call__(self, X: Tensor) -> Tensor:
+        if X.dim() != 3 or X.shape[1:] != self.shape[1:]:
+            hint = "a layer may look at all tokens of a sequence, as attention does: give it the whole stream"
+            claim = "each layer is given (batch, n, d)"
+            raise WrongAnswer(claim, hint, expected=tuple(self.shape), got=tuple(X.shape))
+        return X.flip(1) + X.mean(dim=1, keepdim=True)
 
 
 @checker("add-norm")
@@ -118,7 +145,7 @@ def check_add_norm(run_stack: Any) -> str:
     (X,), draw = draw_inputs(4, most=9, X=(2, 3, 4))
     (longer,), draw_longer = draw_inputs(5, most=9, X=(3, 2, 5))
     three: list[Layer] = [torch.sin, torch.cos, torch.tanh]
-    two: list[Layer] = [torch.cos, torch.sin]
+    two: list[Layer] = [torch.cos, _Mix(longer.shape)]
     one: list[Layer] = [torch.sin]
     for tokens, given, layers, tolerance in (
         (X, draw, three, 1e-3),  # which epsilon it is does not show yet
@@ -126,19 +153,21 @@ def check_add_norm(run_stack: Any) -> str:
         (torch.full((1, 2, 4), 2.0), "torch.manual_seed(0); X = torch.full((1, 2, 4), 2.0)", one, 1e-4),
         (X / 2000, f"{draw}; X = X / 2000", one, 1e-4),
     ):
-        code = ", ".join(f"torch.{layer.__name__}" for layer in layers)
+        names = ["mix" if layer is two[1] else f"torch.{layer.__name__}" for layer in layers]
+        code = f"layers = [{', '.join(names)}]"
+        code = f"{given}; {_MIX}; {code}" if layers is two else f"{given}; {code}"
         for norm_first in (False, True):
             expect_close(
                 run_stack(tokens, list(layers), norm_first),
                 _run_stack(tokens, layers, _ORDERS[norm_first], last=norm_first),
                 claim="each layer adds to the stream, and the norms stand where (7.4) has them",
-                given=f"{given}; layers = [{code}]; norm_first = {norm_first}",
+                given=f"{code}; norm_first = {norm_first}",
                 hint="print the stream after each step: layer, sum, norm",
                 mistakes=_list_wrong_stacks(tokens, layers, norm_first),
                 tolerance=tolerance,
             )
             expect_unchanged("X", tokens, tokens, "X += ... changes the caller's tensor")
-    return "both orders, each token normed by itself, epsilon under the root, one more norm on top of pre-norm"
+    return "both orders, also of layers that mix tokens; each token normed, epsilon under the root, a last norm"
 
 
 def _run_stack(X: Tensor, layers: list[Layer], order: Order, norm: Layer = _norm, *, last: bool) -> Tensor:
@@ -161,6 +190,10 @@ def _list_wrong_stacks(X: Tensor, layers: list[Layer], norm_first: bool) -> dict
         ),
     }
     wrong = {} if len(layers) == 1 else wrong
+    if not norm_first:
+        wrong["the first layer of post-norm reads X as it is: no norm comes before it"] = (
+            _run_stack(_norm(X), layers, right, last=False),
+        )
     if norm_first:
         wrong["a stack of pre-norm layers is not normed at its end: which norm is missing?"] = (
             _run_stack(X, layers, right, last=False),

@@ -16,14 +16,23 @@ from d2lmini.exercises.inputs import draw_inputs
 
 Block = Callable[[Tensor, Tensor], Tensor]
 _CODE = (
-    "import d2lmini as d2l; look = d2l.DotProductAttention(0); ffn = torch.sin; "
-    "across = lambda *inputs, **kwargs: 3 * look(*inputs, **kwargs)"
+    "import d2lmini as d2l; look = d2l.DotProductAttention(0); ffn = lambda X: X.cumsum(dim=-1).sin(); "
+    "self_attention = lambda *inputs, **kwargs: 2 * look(*inputs, **kwargs); "
+    "cross_attention = lambda *inputs, **kwargs: 3 * look(*inputs, **kwargs)"
 )
 _LOOK = DotProductAttention(0.0)
 
 
+def _back(*inputs: Any, **kwargs: Any) -> Any:
+    return 2 * _LOOK(*inputs, **kwargs)
+
+
 def _across(*inputs: Any, **kwargs: Any) -> Any:
     return 3 * _LOOK(*inputs, **kwargs)
+
+
+def _ffn(X: Tensor) -> Tensor:
+    return X.cumsum(dim=-1).sin()
 
 
 @checker("debug-decoder")
@@ -43,7 +52,7 @@ def check_debug_decoder(decoder: Any) -> str:
 
 def _run_decoder(decoder: Any, X: Tensor, memory: Tensor, training: bool, given: str = "") -> Tensor:
     try:
-        found = decoder(X, memory, _LOOK, _across, torch.sin, training)
+        found = decoder(X, memory, _back, _across, _ffn, training)
     except (ValueError, RuntimeError) as error:
         hint = _explain(str(error))
         if not hint:
@@ -59,6 +68,7 @@ def _explain(error: str) -> str:
         "mask must broadcast": "cross-attention needs no causal mask: the whole source is known",
         "causal_mask needs": "cross-attention needs no causal mask: the whole source is known",
         "one value for each key": "keys and values both come from the memory, all of it",
+        "valid_lens must be": "the mask goes by its name: self_attention(Y, Y, Y, mask=...)",
         "must match the size": "who asks, and who is asked? What is added to X has a row for each token of X",
     }
     return next((hint for piece, hint in hints.items() if piece in error), "")
@@ -103,21 +113,22 @@ def _decode(
     compute: Callable[[Tensor], Tensor] = _norm,
     diagonal: int = 0,
     cross: dict[str, Any] | None = None,
-    back: Callable[..., Tensor] = _LOOK,
+    back: Callable[..., Tensor] = _back,
     across: Callable[..., Tensor] = _across,
+    ffn: Callable[[Tensor], Tensor] = _ffn,
 ) -> Tensor:
     """The right block, unless told otherwise."""
     n = X.shape[1]
     Y = norm(X)
     X = first(X, back(Y, Y, Y, mask=causal_mask(n).tril(diagonal)))
     X = second(X, across(ask(X), memory, memory, **(cross or {})))
-    return third(X, compute(X).sin())
+    return third(X, ffn(compute(X)))
 
 
 def _decode_post_norm(X: Tensor, memory: Tensor) -> Tensor:
-    X = _norm(X + _LOOK(X, X, X, mask=causal_mask(X.shape[1])))
+    X = _norm(X + _back(X, X, X, mask=causal_mask(X.shape[1])))
     X = _norm(X + _across(X, memory, memory))
-    return _norm(X + X.sin())
+    return _norm(X + _ffn(X))
 
 
 def _norm_all(X: Tensor) -> Tensor:
@@ -141,8 +152,8 @@ def _list_wrong_blocks() -> dict[str, Block]:
 
     def cross_first(X: Tensor, memory: Tensor) -> Tensor:
         X = X + _across(_norm(X), memory, memory)
-        X = X + _LOOK(_norm(X), _norm(X), _norm(X), mask=causal_mask(X.shape[1]))
-        return X + _norm(X).sin()
+        X = X + _back(_norm(X), _norm(X), _norm(X), mask=causal_mask(X.shape[1]))
+        return X + _ffn(_norm(X))
 
     def triangle(X: Tensor, memory: Tensor) -> Tensor:
         mask = torch.ones(X.shape[1], memory.shape[1], dtype=torch.bool).tril()
@@ -166,9 +177,12 @@ def _list_wrong_blocks() -> dict[str, Block]:
         "the feed-forward network adds to the stream": block(third=only),
         "self-attention comes first: a token looks back before it looks across": cross_first,
         "keys and values are the memory, all of it": lambda X, memory: _decode(X, memory[:, :-1]),
+        "the feed-forward network reads the features of one token": block(ffn=lambda X: _ffn(X.mT).mT),
+        "self_attention is a layer with weights of its own: call it": block(back=_LOOK),
+        "cross_attention is a layer with weights of its own: call it": block(across=_LOOK),
         "where is the feed-forward network?": block(third=lambda X, found: X),
         "where is the first residual connection?": block(first=only),
         "a causal mask is for the target tokens: the whole source is known": triangle,
-        "there are two attentions: which of them is called where?": block(back=_across, across=_LOOK),
+        "there are two attentions: which of them is called where?": block(back=_across, across=_back),
         "pre-norm has no norm at the end of a block; a stack has one": lambda X, memory: _norm(_decode(X, memory)),
     }

@@ -21,6 +21,7 @@ from d2lmini.exercises.core import (
 )
 from d2lmini.exercises.inputs import draw_inputs
 
+_INPUTS = "the inputs are bos, then the row"
 _IGNORED = -100  # the label that F.cross_entropy leaves out
 
 
@@ -28,15 +29,16 @@ _IGNORED = -100  # the label that F.cross_entropy leaves out
 def check_shifted_targets(inputs_and_labels: Any) -> str:
     """`inputs_and_labels(target, valid_lens, bos, eos)`: what a decoder is given, and what it must answer."""
     expect_function(inputs_and_labels)
-    for target, lens in (
-        (torch.tensor([[5, 3, 8, 2]]), torch.tensor([4])),
-        (torch.tensor([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]]), torch.tensor([4, 1, 2])),
-        (torch.tensor([[0, 3, 0, 2]]), torch.tensor([3])),
-        (torch.tensor([[7, 7]]), torch.tensor([0])),
+    for rows, counts, bos, eos in (
+        ([[5, 3, 8, 2]], [4], 10, 11),
+        ([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]], [4, 1, 2], 12, 9),
+        ([[0, 3, 0, 2]], [3], 23, 20),
+        ([[7, 7]], [0], 9, 40),
     ):
-        given = f"target {target.tolist()}, valid_lens {lens.tolist()}, bos 10, eos 11"
+        target, lens = torch.tensor(rows), torch.tensor(counts)
+        given = f"target = torch.tensor({rows}); valid_lens = torch.tensor({counts}); bos, eos = {bos}, {eos}"
         argument = target.clone()
-        found = inputs_and_labels(argument, lens.clone(), 10, 11)
+        found = inputs_and_labels(argument, lens.clone(), bos, eos)
         claim, hint = "it returns two tensors", "return inputs, labels"
         inputs, labels = expect_pair(found, claim=claim, hint=hint, given=given)
         if not isinstance(inputs, Tensor) or not isinstance(labels, Tensor):
@@ -45,48 +47,61 @@ def check_shifted_targets(inputs_and_labels: Any) -> str:
         expect_unchanged("target", argument, target, "an assignment to target[...] changes the caller's tensor")
         if any(part.dtype != torch.int64 for part in (inputs, labels)):
             got = f"{inputs.dtype} and {labels.dtype}"
-            raise WrongAnswer("both are int64, as target is", "nn.Embedding and F.cross_entropy ask for it", got=got)
-        _expect_inputs(inputs, labels, target, lens, given)
-        _expect_labels(labels, target, lens, given)
+            raise WrongAnswer(
+                "both are int64, as target is", "nn.Embedding and F.cross_entropy ask for it", given=given, got=got
+            )
+        _expect_inputs(inputs, labels, target, lens, given, bos, eos)
+        _expect_labels(labels, target, lens, given, bos, eos)
     return "next tokens, eos after the last that counts, -100 at the padding, target unchanged"
 
 
-def _expect_inputs(inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
-    right_inputs, places = F.pad(target, (1, 0), value=10), torch.arange(target.shape[1] + 1)
+def _expect_inputs(
+    inputs: Tensor, labels: Tensor, target: Tensor, lens: Tensor, given: str, bos: int, eos: int
+) -> None:
+    right_inputs, places = F.pad(target, (1, 0), value=bos), torch.arange(target.shape[1] + 1)
+    is_shared = inputs.untyped_storage().data_ptr() == labels.untyped_storage().data_ptr()
     if torch.equal(labels, inputs) and torch.equal(labels, right_inputs):
         hint = "label and input are the same token: what does the decoder learn from that? The loss would be 0"
         raise WrongAnswer("a label is the token that comes next", hint, given=given, got=labels)
+    if is_shared and inputs.shape == right_inputs.shape and not torch.equal(inputs, right_inputs):
+        hint = "inputs and labels are views of the same tensor: what you write into one is in the other, too"
+        raise WrongAnswer(_INPUTS, hint, given=given, expected=right_inputs, got=inputs)
     expect_close(
         inputs,
         right_inputs,
-        claim="the inputs are bos, then the row",
+        claim=_INPUTS,
         given=given,
         hint="bos goes in front, and nothing is left out: n + 1 tokens",
         mistakes={
-            "the decoder has bos in front; eos is for the labels": F.pad(target, (1, 0), value=11),
+            "the decoder has bos in front; eos is for the labels": F.pad(target, (1, 0), value=eos),
             "eos is an answer of the decoder, not a question to it": right_inputs.masked_fill(
-                torch.arange(target.shape[1] + 1) == lens[:, None] + 1, 11
+                torch.arange(target.shape[1] + 1) == lens[:, None] + 1, eos
             ),
-            "bos goes in front, not behind": F.pad(target, (0, 1), value=10),
+            "bos and eos are given: other sentences have other numbers for them": (
+                F.pad(target, (1, 0), value=10),
+                F.pad(target, (1, 0), value=eos - 1),
+            ),
+            "bos goes in front, not behind": F.pad(target, (0, 1), value=bos),
             "-100 is for the labels: an embedding has no row of that number": (
                 right_inputs.masked_fill(places > lens[:, None], _IGNORED),
                 right_inputs.masked_fill(places >= lens[:, None], _IGNORED),
             ),
             "the row is taken as it is, padding included: its last tokens count as well": (
                 right_inputs.masked_fill(places > lens[:, None], 0),
-                right_inputs.masked_fill(places > lens[:, None], 11),
-                F.pad(target[:, :-1], (2, 0), value=10),
+                right_inputs.masked_fill(places > lens[:, None], eos),
+                F.pad(target[:, :-1], (2, 0), value=bos),
             ),
-            "first inputs, then labels": _make_labels(target, lens),
+            "first inputs, then labels": _make_labels(target, lens, eos),
         },
     )
 
 
-def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str) -> None:
-    right = _make_labels(target, lens)
+def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str, bos: int, eos: int) -> None:
+    right = _make_labels(target, lens, eos)
     places = torch.arange(target.shape[1] + 1)
     hidden = target.masked_fill(places[:-1] >= lens[:, None], _IGNORED)
     early = F.pad(hidden, (0, 1), value=_IGNORED)
+    longest = lens.max().expand(len(lens))
     padded = F.pad(target, (0, 1))
     expect_close(
         labels,
@@ -95,28 +110,39 @@ def _expect_labels(labels: Tensor, target: Tensor, lens: Tensor, given: str) -> 
         given=given,
         hint="at each place: what comes next? After the last token that counts: eos. Then: -100",
         mistakes={
-            "0 may be a real token: only valid_lens knows what is padding": right.masked_fill(right == 0, _IGNORED),
-            "after the last token that counts, not at the end of the row": F.pad(hidden, (0, 1), value=11),
-            "how does the decoder learn where to stop?": right.masked_fill(right == 11, _IGNORED),
-            "what does the loss ask at the padding? -100 keeps it quiet": padded.scatter(1, lens[:, None], 11),
+            "0 may be a real token: only valid_lens knows what is padding": (
+                right.masked_fill(right == 0, _IGNORED),
+                _make_labels(target, (target != 0).sum(dim=1), eos),
+            ),
+            "bos and eos are given: other sentences have other numbers for them": (
+                _make_labels(target, lens, 11),
+                _make_labels(target, lens, bos + 1),
+            ),
+            "after the last token that counts, which each row has at a place of its own, not at the end of the row": (
+                F.pad(hidden, (0, 1), value=eos),
+                F.pad(target, (0, 1), value=eos),
+                _make_labels(target, longest, eos),
+            ),
+            "how does the decoder learn where to stop?": right.masked_fill(right == eos, _IGNORED),
+            "what does the loss ask at the padding? -100 keeps it quiet": padded.scatter(1, lens[:, None], eos),
             "the *next* token: at place 0 that is the first token of the row": F.pad(
                 right[:, 1:], (0, 1), value=_IGNORED
             ),
-            "-100 after eos, not eos everywhere": right.where(right >= 0, 11),
+            "-100 after eos, not eos everywhere": right.where(right >= 0, eos),
             "eos stands behind the last token that counts, not in its place": (
-                early.masked_fill(places == lens[:, None] - 1, 11),
-                F.pad(target, (0, 1)).masked_fill(places == lens[:, None] - 1, 11),
+                early.masked_fill(places == lens[:, None] - 1, eos),
+                F.pad(target, (0, 1)).masked_fill(places == lens[:, None] - 1, eos),
+                _make_labels(target, lens - 1, eos),
             ),
-            "there is one place more than the row has: eos needs one behind it": F.pad(target, (0, 1), value=11),
             "how does the decoder learn where to stop, in the longest row, too?": early,
         },
     )
 
 
-def _make_labels(target: Tensor, lens: Tensor) -> Tensor:
+def _make_labels(target: Tensor, lens: Tensor, eos: int) -> Tensor:
     places = torch.arange(target.shape[1] + 1)
     labels = F.pad(target, (0, 1)).masked_fill(places > lens[:, None], _IGNORED)
-    return labels.masked_fill(places == lens[:, None], 11)
+    return labels.masked_fill(places == lens[:, None], eos)
 
 
 @checker("cached-attention")
@@ -137,11 +163,11 @@ _KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not 
 def _expect_cached(attend_newest: Any, X: Tensor, other: Tensor, P: Tensor, W: Tensor, given: str) -> None:
     def run(x: Tensor, cache: Any) -> tuple[Tensor, Any]:
         found = attend_newest(x, cache, P, *W)
-        output, kept = expect_pair(found, claim="it returns output and cache", hint="return output, cache")
-        expect_unchanged("x", x, x, "x += ... changes the caller's tensor")
-        expect_unchanged("cache", cache, cache, _KEEP)
+        output, kept = expect_pair(found, claim="it returns output and cache", hint="return output, cache", given=given)
+        expect_unchanged("x", x, x, "x += ... changes the caller's tensor", given=given)
+        expect_unchanged("cache", cache, cache, _KEEP, given=given)
         hint = "one output for the newest token of each example"
-        output = expect_shape(output, x.shape, claim="the output is (batch, d)", hint=hint)
+        output = expect_shape(output, x.shape, claim="the output is (batch, d)", hint=hint, given=given)
         if kept is None:
             raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
         return output, kept
@@ -188,13 +214,20 @@ def _attend_at_once(X: Tensor, P: Tensor, W: Tensor) -> Tensor:
     return _attend(placed, placed, placed, W)
 
 
-def _list_wrong_outputs(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
+def _attend_over_batch(X: Tensor, W: Tensor) -> Tensor:
+    """A softmax over the examples in place of the keys, which a causal mask leaves alone."""
+    scores = X @ W[0].T @ (X @ W[1].T).mT / math.sqrt(X.shape[2])
+    return F.softmax(scores, dim=0).tril() @ (X @ W[2].T)
+
+
+def _list_wrong_outputs(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor | tuple[Tensor, ...]]:
     """What a well-known mistake makes of the sequence, by the hint for it."""
     n = X.shape[1]
     placed = X + P[:n]
-    root = math.sqrt(X.shape[2])
+    root, places = math.sqrt(X.shape[2]), torch.arange(n)[:, None]
     by_d, unscaled = (torch.stack([W[0] * factor, W[1], W[2]]) for factor in (1 / root, root))
     by_keys = root / torch.arange(1.0, n + 1).sqrt()[:, None]  # the root of the number of keys, not of d
+    width = [0, *[X.shape[2]] * (n - 1)]
     one_late, batch_size, of_pair = [0, *range(2, n + 1)], [0, *[len(X)] * (n - 1)], [0, *[2] * (n - 1)]
     again = [X[:, : i + 1] + P[: i + 1] * torch.arange(i + 1, 0, -1.0)[:, None] for i in range(n)]
     return {
@@ -208,14 +241,17 @@ def _list_wrong_outputs(X: Tensor, P: Tensor, W: Tensor) -> dict[str, Tensor]:
         "a pair of keys and values has the length 2: how many tokens are in the cache?": (
             _attend_at_once(X, P[of_pair], W)
         ),
+        "the position is the number of keys in the cache, not the width of a key": _attend_at_once(X, P[width], W),
+        "the softmax runs over the keys, not over the batch": _attend_over_batch(placed, W),
         "the root of d, not d": _attend_at_once(X, P, by_d),
         "the root of d, not of the number of keys": _attend(placed * by_keys, placed, placed, W),
         "the softmax runs over the keys: its weights add up to 1": (placed @ W[2].T).cumsum(dim=1),
         "add the row of P once": _attend_at_once(X, 2 * P, W),
         "divide the scores by the root of d": _attend_at_once(X, P, unscaled),
         "the newest token sees the cache as well": placed @ W[2].T,
-        "the newest token sees itself, too: append first, then ask": _attend(
-            placed, placed, placed, W, causal_mask(n).tril(-1)
+        "the newest token sees itself, too: append first, then ask": (
+            _attend(placed, placed, placed, W, causal_mask(n).tril(-1)),
+            _attend(placed, placed, placed, W, causal_mask(n).tril(-1) | (torch.arange(n) + places == 0)),
         ),
         "x @ W.T, not x @ W": _attend_at_once(X, P, W.mT),
         "values have a projection of their own": _attend_at_once(X, P, W[[0, 1, 1]]),

@@ -23,8 +23,8 @@ class _Losses:
             hint = "a row of gates for each example, a column for each head"
             claim = "losses is given gates (examples, heads)"
             raise WrongAnswer(claim, hint, given=self.given, expected=tuple(self.slopes.shape), got=shape)
-        # the derivative of s (g³ - g) is 2s at 1 and -s at 0
-        return (self.slopes.to(gates.dtype) * (gates**3 - gates)).sum(dim=1) + 5
+        # the derivative of s (g³ + g² - 2g) is 3s at 1, -2s at 0 and -s at -1
+        return (self.slopes.to(gates.dtype) * (gates**3 + gates**2 - 2 * gates)).sum(dim=1) + 5
 
 
 @checker("gate-importance")
@@ -33,19 +33,26 @@ def check_gate_importance(gate_importance: Any) -> str:
     expect_function(gate_importance)
     for rows in (
         [[3.0, -3.0, 0.0], [1.0, 2.0, 0.0], [-2.0, -5.0, 0.0], [2.0, 1.0, 0.0]],
-        [[1.0, -4.0, 2.0, 0.0, 7.0], [-1.0, 3.0, 2.0, 1.0, -6.0]],
+        [[1.0, -4.0, 2.0, 0.0, 7.0], [-1.0, 3.0, 2.0, 1.0, -6.0], [2.0, 5.0, -1.0, 1.0, 0.0]],
         [[2.0, -0.5]],
     ):
         slopes = torch.tensor(rows)
-        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 - g)).sum(dim=1) + 5"
+        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 + g**2 - 2 * g)).sum(dim=1) + 5"
         losses = _Losses(slopes, given)
+        try:
+            found = gate_importance(losses, slopes.shape[1], len(slopes))
+        except RuntimeError as error:
+            if "does not require grad" not in str(error):
+                raise
+            hint = "no way leads from the loss to the gates: do they have requires_grad=True, is nothing detached?"
+            raise WrongAnswer("the gates have a gradient", hint, given=given, got=error) from error
         expect_close(
-            gate_importance(losses, slopes.shape[1], len(slopes)),
-            2 * slopes.abs().mean(dim=0),
+            found,
+            3 * slopes.abs().mean(dim=0),
             claim="it is the mean of the absolute gradients at gates 1",
             given=given,
             hint="one gradient for each example and each head, at gates 1; then absolute values; then their mean",
-            mistakes=_list_wrong_means(2 * slopes),
+            mistakes=_list_wrong_means(3 * slopes),
         )
         if losses.calls != 1:
             hint = "no loss depends on the gates of another example: which single number has all these gradients?"
@@ -63,8 +70,17 @@ def _list_wrong_means(slopes: Tensor) -> dict[str, Tensor | tuple[Tensor, ...]]:
             mean.abs() * count,
             mean.abs() / count,
         ),
-        "where is the trained model? At which gates is the gradient to be taken?": (-mean / 2, absolute / 2),
-        "absolute values, not squares": (slopes.square().mean(dim=0), slopes.square().mean(dim=0).sqrt()),
+        "where is the trained model? At which gates is the gradient to be taken?": (-2 * mean / 3, 2 * absolute / 3),
+        "absolute values, not squares": (
+            slopes.square().mean(dim=0),
+            slopes.square().mean(dim=0).sqrt(),
+            slopes.norm(dim=0),
+        ),
+        "the mean over the examples, not the one in the middle": (
+            slopes.abs().median(dim=0).values,
+            slopes.abs().quantile(0.5, dim=0),
+        ),
+        "divide by num_examples, whatever it was above": absolute * count / 128,
         "the largest example is not the mean": slopes.abs().amax(dim=0),
         "removing the head is ablation; the gradient is at gates 1": torch.zeros(heads),
     }

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from d2lmini.exercises.convert import convert_tensor
 from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
@@ -64,17 +65,25 @@ prediction(
 )
 
 
+_COLUMNS = "W_out keeps what belongs to the heads in keep"
+_MATRICES = (
+    "i = torch.arange(float(d)); W_in = torch.cat([100.0 * part + i[:, None] + i / 100 for part in range(3)]); "
+    "b_in = W_in[:, 0] + 0.5; W_out = 300 + i[:, None] + i / 100  # 203.01: row 3, column 1 of the third matrix"
+)
+
+
 @checker("debug-cut")
 def check_debug_cut(cut: Any) -> str:
     """`cut(W_in, b_in, W_out, num_heads, keep)`: rows of three matrices in one, columns of the last one."""
     expect_function(cut)
     for d, num_heads, keep in ((8, 4, [3, 1]), (12, 3, [2, 0]), (12, 6, [1, 2, 5]), (6, 3, [1]), (8, 2, [0, 1])):
-        # readable: 203.1 is in row 3, column 1 of the third matrix
+        # readable: 203.01 is in row 3, column 1 of the third matrix
         i = torch.arange(float(d))
         W_in = torch.cat([100.0 * part + i[:, None] + i / 100 for part in range(3)])  # (3d, d)
         W_out = 300 + i[:, None] + i / 100
         b_in = W_in[:, 0] + 0.5
-        given = f"d = {d}, {num_heads} heads, keep {keep}; 203.01 stands in row 3 and column 1 of the third matrix"
+        given = f"d, num_heads, keep = {d}, {num_heads}, {keep}; {_MATRICES}"
+        vars(W_in)["given"] = given  # for a report on an answer that stops
         found = cut(W_in, b_in, W_out, num_heads, keep)
         if not isinstance(found, (tuple, list)) or len(found) != 3:
             raise WrongAnswer("it returns three tensors", "return W_in, b_in, W_out", given=given)
@@ -88,18 +97,19 @@ def _take(d: int, num_heads: int, keep: list[int]) -> list[int]:
     return [head * (d // num_heads) + j for head in keep for j in range(d // num_heads)]
 
 
-def _list_wrong_rows(d: int, num_heads: int, keep: list[int]) -> dict[str, list[int]]:
+def _list_wrong_rows(d: int, num_heads: int, keep: list[int]) -> dict[str, list[list[int]]]:
     gone = [head for head in range(num_heads) if head not in keep]
     blocks = [head * num_heads + j for head in keep for j in range(num_heads)]
     return {
-        "row 1 and row 0 belong to the same head: a head's rows are neighbours": (
-            [row for row in range(d) if row % num_heads in keep]
-        ),
-        f"keep = {keep}: which head comes first?": _take(d, num_heads, sorted(keep)),
-        "keep names the heads that stay": _take(d, num_heads, gone),
-        "the first rows belong to the first heads, not to those that are kept": [*range(d // num_heads * len(keep))],
-        "how wide is a head? d divided by the number of heads": [row for row in blocks if row < d],
-        "a head has several rows": keep,
+        "row 1 and row 0 belong to the same head: a head's rows are neighbours": [
+            [row for row in range(d) if row % num_heads in keep],
+            [row for head in keep for row in range(head, d, num_heads)],
+        ],
+        f"keep = {keep}: which head comes first?": [_take(d, num_heads, sorted(keep))],
+        "keep names the heads that stay": [_take(d, num_heads, gone)],
+        "the first rows belong to the first heads, not to those that are kept": [[*range(d // num_heads * len(keep))]],
+        "how wide is a head? d divided by the number of heads": [[row for row in blocks if row < d]],
+        "a head has several rows": [keep],
     }
 
 
@@ -112,7 +122,8 @@ def _expect_rows(name: str, got: Any, matrix: Tensor, num_heads: int, keep: list
 
     right = _take(d, num_heads, keep)
     mistakes: dict[str, Tensor | tuple[Tensor, ...]] = {
-        hint: (choose(rows), choose(rows, factor)) for hint, rows in _list_wrong_rows(d, num_heads, keep).items()
+        hint: tuple(choose(rows, by) for rows in wrong for by in (1.0, factor))
+        for hint, wrong in _list_wrong_rows(d, num_heads, keep).items()
     }
     mistakes["a head that stays must write what it wrote; who would undo the factor?"] = choose(right, factor)
     mistakes["queries, keys and values have rows of their own: where do those of the keys begin?"] = matrix[
@@ -139,14 +150,20 @@ def _expect_columns(got: Any, W_out: Tensor, num_heads: int, keep: list[int], gi
     d, factor = len(W_out), num_heads / len(keep)
     right = _take(d, num_heads, keep)
     mistakes: dict[str, Tensor | tuple[Tensor, ...]] = {
-        hint.replace("rows", "columns").replace("row 1 and row 0", "column 1 and column 0"): W_out[:, columns]
-        for hint, columns in _list_wrong_rows(d, num_heads, keep).items()
+        hint.replace("rows", "columns").replace("row 1 and row 0", "column 1 and column 0"): tuple(
+            W_out[:, columns] for columns in wrong
+        )
+        for hint, wrong in _list_wrong_rows(d, num_heads, keep).items()
     }
     mistakes["with the columns scaled, the heads would write more than before"] = W_out[:, right] * factor
+    found = convert_tensor(got, W_out[:, right])
+    if found is not None and found.shape == (len(right), d) != (d, len(right)):
+        hint = "W_out is applied to what the heads have found: one number of it meets its columns, not its rows"
+        raise WrongAnswer(_COLUMNS, hint, given=given, expected=(d, len(right)), got=tuple(found.shape))
     expect_close(
         got,
         W_out[:, right],
-        claim="W_out keeps what belongs to the heads in keep",
+        claim=_COLUMNS,
         given=given,
         hint="which columns of W_out meet the numbers of these heads?",
         mistakes=mistakes,

@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from d2lmini.exercises.arguments import find_change, note_changes, watch
+from d2lmini.exercises.arguments import describe_call, find_change, note_changes, watch
 from d2lmini.exercises.convert import convert_tensor
 from d2lmini.exercises.core import WrongAnswer, expect_close, expect_unchanged, is_near, read_number
+from d2lmini.exercises.inputs import draw_inputs
 
 
 def write(value: Any) -> None:
@@ -75,6 +76,36 @@ def test_a_module_is_put_back(part: str) -> None:
     with note_changes() as changes:
         watch(train)(module)
     assert len(changes) == 1 and not module.training and not getattr(module, part).any()
+
+
+def test_an_array_comes_back_as_it_was_returned() -> None:
+    with note_changes() as changes:
+        watched = watch(lambda given: (given, np.ones(2)))
+        _, own = watched(None)
+        assert isinstance(own, Tensor) and isinstance(watched(own)[0], Tensor)
+        kinds: list[type] = []
+        watch(lambda given: kinds.append(type(given)))(own)
+        watch(lambda given: given.fill(0))(own)
+    assert kinds == [np.ndarray] and len(changes) == 1 and changes[0].own is own and own.tolist() == [1, 1]
+
+
+def test_an_error_tells_for_which_arguments() -> None:
+    (X,), draw = draw_inputs(3, X=(7, 8))
+
+    def answer(X: Tensor, size: int, *rest: Any) -> None:
+        raise KeyError
+
+    with note_changes(), pytest.raises(KeyError) as caught:
+        watch(answer)(X, 2, torch.tensor([True]), torch.zeros(99), [1, "a"], print)
+    shown = describe_call(caught.value)
+    assert shown == f"{draw}; size = 2; rest_0 = torch.tensor([True]); rest_1 of shape (99,); rest_2 = [1, 'a']"
+
+
+@pytest.mark.parametrize(("make", "hint"), [(lambda: [1, 2], "list itself"), (lambda: torch.ones(2), "ends in _")])
+def test_a_change_has_the_hint_for_its_kind(make: Callable[[], Any], hint: str) -> None:
+    with note_changes() as changes:
+        watch(write)(make())
+    assert hint in changes[0].hint and changes[0].given.startswith("value = ")
 
 
 def test_another_shape_is_a_change() -> None:

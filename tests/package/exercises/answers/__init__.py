@@ -13,5 +13,6 @@ WRONG: list[tuple[str, Any, str]] = []
 for _found in walk_packages(__path__, f"{__name__}."):
     if not _found.ispkg:
         _module = import_module(_found.name)
-        RIGHT |= _module.RIGHT
+        for _name, _answers in _module.RIGHT.items():
+            RIGHT.setdefault(_name, []).extend(_answers)
         WRONG += _module.WRONG

@@ -74,13 +74,50 @@ def batch_normed(X: Tensor) -> Tensor:
     return (X - X.mean(dim=(0, 1))) / (X.var(dim=(0, 1), unbiased=False) + 1e-5).sqrt()
 
 
+def token_by_token(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
+    """The layers never see a sequence."""
+    tokens = X.reshape(-1, 1, X.shape[2])
+    return stacked()(tokens, layers, norm_first).reshape(X.shape)
+
+
+def flattened(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
+    return stacked()(X.reshape(-1, X.shape[-1]), layers, norm_first).reshape(X.shape)
+
+
+def one_vector_at_a_time(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
+    return torch.stack([torch.stack([stacked()(x, layers, norm_first) for x in row]) for row in X])
+
+
+def example_by_example(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
+    return torch.cat([stacked()(x[None], layers, norm_first) for x in X])
+
+
+def emptied(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
+    while layers:
+        layer = layers.pop(0)
+        X = X + layer(norm(X)) if norm_first else norm(X + layer(X))
+    return norm(X) if norm_first else X
+
+
+def normed_first(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
+    return stacked()(X if norm_first else norm(X), layers, norm_first)
+
+
+def by_root_mean_square(X: Tensor) -> Tensor:
+    return X / (X.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+
+
+def clamped(X: Tensor) -> Tensor:
+    return centred(X) / variance(X).clamp(min=1e-5).sqrt()
+
+
 def only_first(layers: list[Layer]) -> list[Layer]:
     return layers[:1]
 
 
 RIGHT: dict[str, list[Any]] = {
     "predict-transformer": [(49728, 35, 3072), torch.tensor([49728, 35, 3072])],
-    "add-norm": [stacked(), by_layer_norm, by_recursion],
+    "add-norm": [stacked(), by_layer_norm, by_recursion, example_by_example],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -141,6 +178,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("add-norm", each_from_the_bottom, "what the first one has left in the stream"),
     ("add-norm", lambda X, layers, norm_first: stacked()(X, layers, not norm_first), "norm_first is False"),
     ("add-norm", lambda X, layers, norm_first: stacked()(X, layers, False), "norm_first is True"),
-    ("add-norm", stacked(norm=batch_normed), "print the stream after each step"),
+    ("add-norm", stacked(norm=batch_normed), "not over the batch"),
+    ("add-norm", stacked(norm=lambda X: norm(X, dim=(0, 1))), "not over the batch"),
+    ("add-norm", stacked(norm=lambda X: norm(X, dim=0)), "not over the batch"),
+    ("add-norm", token_by_token, "a layer may look at all tokens of a sequence"),
+    ("add-norm", flattened, "a layer may look at all tokens of a sequence"),
+    ("add-norm", one_vector_at_a_time, "a layer may look at all tokens of a sequence"),
+    ("add-norm", emptied, "change the list itself"),
+    ("add-norm", normed_first, "the first layer of post-norm reads X as it is"),
+    ("add-norm", stacked(norm=by_root_mean_square), "subtract the mean"),
+    ("add-norm", stacked(norm=clamped), "epsilon is added, not a lower bound"),
     ("add-norm", stacked(norm=lambda X: F.normalize(X, dim=-1)), "print the stream after each step"),
 ]

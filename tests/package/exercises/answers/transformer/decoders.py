@@ -111,6 +111,20 @@ def cross_before_self(X: Tensor, memory: Tensor, look_back: Any, look_across: An
     return X + ffn(normed(X))
 
 
+def by_library(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
+    Y = normed(X)[:, None]
+    X = X + F.scaled_dot_product_attention(Y, Y, Y, is_causal=True)[:, 0]
+    X = X + look_across(normed(X), memory, memory)
+    return X + ffn(normed(X))
+
+
+def across_by_library(X: Tensor, memory: Tensor, back: Any, across: Any, ffn: Any, training: bool) -> Tensor:
+    Y = normed(X)
+    X = X + back(Y, Y, Y, mask=d2l.causal_mask(X.shape[1]))
+    X = X + 3 * F.scaled_dot_product_attention(normed(X)[:, None], memory[:, None], memory[:, None])[:, 0]
+    return X + across(normed(X), memory, memory) - across(normed(X), memory, memory) + ffn(normed(X))
+
+
 def raising(*_: Any) -> Tensor:
     return torch.zeros(int("x"))
 
@@ -188,6 +202,17 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("debug-decoder", decoder(mask=lambda n: ~d2l.causal_mask(n)), "Which tokens may token 0 see?"),
     ("debug-decoder", raising, "run it yourself"),
+    ("debug-decoder", by_library, "self_attention is a layer with weights of its own"),
+    ("debug-decoder", decoder(third=lambda X, ffn: X + ffn(normed(X).mT).mT), "the features of one token"),
+    ("debug-decoder", decoder(third=lambda X, ffn: X + normed(X).sin()), "print the stream after each"),
+    ("debug-decoder", decoder(third=lambda X, ffn: X + ffn(ffn(normed(X)))), "print the stream after each"),
+    (
+        "debug-decoder",
+        lambda X, memory, back, across, ffn, training: decoder()(
+            X, memory, lambda Y, *_, mask: back(Y, Y, Y, mask), across, ffn, training
+        ),
+        "the mask goes by its name",
+    ),
     ("debug-decoder", decoder(mask=lambda n: torch.ones(n, n).tril()), "True where a query may look"),
     (
         "debug-decoder",

@@ -214,7 +214,7 @@ WRONG: list[tuple[str, Any, str]] = [
         "0 may be a real token",
     ),
     ("shifted-targets", other_labels(eos_in_place_of_last), "not in its place"),
-    ("shifted-targets", other_labels(lambda t, labels, lens, eos: F.pad(t, (0, 1), value=eos)), "one place more"),
+    ("shifted-targets", other_labels(lambda t, labels, lens, eos: F.pad(t, (0, 1), value=eos)), "not at the end"),
     (
         "shifted-targets",
         lambda t, lens, bos, eos: (

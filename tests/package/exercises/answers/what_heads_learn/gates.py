@@ -61,6 +61,13 @@ def ablated(losses: Any, num_heads: int, count: int) -> Tensor:
     return torch.stack(columns, dim=1).abs().mean(dim=0)
 
 
+def without_gradient(losses: Any, num_heads: int, count: int) -> Tensor:
+    gates = torch.ones(count, num_heads)
+    losses(gates).sum().backward()
+    assert gates.grad is not None
+    return gates.grad.abs().mean(dim=0)
+
+
 RIGHT: dict[str, list[Any]] = {"gate-importance": [importance, by_backward, by_jacobian, by_jacrev, by_mean_loss]}
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -79,6 +86,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("gate-importance", lambda f, h, n: gate_gradients(f, h, n).abs().sum(dim=0) / h, "not of heads"),
     ("gate-importance", gate_gradients, "shape of each step"),
     ("gate-importance", lambda *a: importance(*a) + 1, "then their mean"),
+    ("gate-importance", lambda *a: gate_gradients(*a, at=-1.0).abs().mean(dim=0), "then their mean"),
+    ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0) / 4, "then their mean"),
+    ("gate-importance", without_gradient, "requires_grad=True"),
+    ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0) / 128, "num_examples, whatever it was above"),
+    ("gate-importance", lambda *a: gate_gradients(*a).abs().median(dim=0).values, "not the one in the middle"),
+    ("gate-importance", lambda *a: gate_gradients(*a).norm(dim=0), "not squares"),
     ("gate-importance", one_at_a_time, "which single number has all these gradients"),
     ("gate-importance", ablated, "removing the head is ablation"),
     ("gate-importance", lambda f, h, n: f(torch.ones(h)), "a row of gates for each example"),

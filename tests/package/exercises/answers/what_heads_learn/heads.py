@@ -44,6 +44,10 @@ def by_turns(d: int, num_heads: int, keep: list[int]) -> list[int]:
     return [row for row in range(d) if row % num_heads in keep]
 
 
+def by_turns_in_order(d: int, num_heads: int, keep: list[int]) -> list[int]:
+    return [row for head in keep for row in range(head, d, num_heads)]
+
+
 def in_rising_order(d: int, num_heads: int, keep: list[int]) -> list[int]:
     return [row for row in range(d) if row // (d // num_heads) in keep]
 
@@ -152,6 +156,10 @@ WRONG: list[tuple[str, Any, str]] = [
         "a head's rows are neighbours",
     ),
     ("debug-cut", cut(by_turns), "a head's rows are neighbours"),
+    ("debug-cut", cut(by_turns_in_order), "a head's rows are neighbours"),
+    ("debug-cut", cut(columns=by_turns_in_order), "a head's columns are neighbours"),
+    ("debug-cut", lambda *a: (*cut()(*a)[:2], a[2][take(len(a[2]), *a[3:])]), "its columns, not its rows"),
+    ("debug-cut", lambda *a: (*cut()(*a)[:2], cut()(*a)[2].T), "its columns, not its rows"),
     ("debug-cut", cut(in_rising_order), "which head comes first?"),
     ("debug-cut", cut(those_that_go), "names the heads that stay"),
     ("debug-cut", cut(first_rows), "not to those that are kept"),
