@@ -57,9 +57,7 @@ prediction(
 )
 
 
-_STEPS = (
-    "compare with a loop over the heads, step by step: rows of W_in, scores, scale, weights, their order before W_o"
-)
+_STEPS = "compare with a loop over the heads, step by step: rows of W_in, scores, scale, weights, join, W_o"
 
 
 @checker("multi-head-attention")
