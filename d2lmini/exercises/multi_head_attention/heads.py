@@ -49,7 +49,7 @@ def check_measure_heads(measure: Any) -> str:
 def _expect_error(measure: Any, heads: Tensor, covariance: Tensor) -> None:
     claim = "it is the relative squared error of the best linear read-out"
     rounded = [[round(weight, 2) for weight in row] for row in heads.tolist()]
-    given = f"weights {rounded}, covariance {covariance.tolist()}"
+    given = f"weights = torch.tensor({rounded}); covariance = torch.tensor({covariance.tolist()})"
     try:
         answer = measure(heads, covariance)
     except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
