@@ -185,6 +185,7 @@ def _expect_extreme_scores(leave_out: Any) -> None:
     apart = ([[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
     for told, shown in ((plain, every), (plain, first), (plain, first[::-1]), (huge, [[0, 1, 1]] * 2)):
         _expect_extreme(leave_out, *apart, told, shown, _SHARE)
+    _expect_extreme(leave_out, [[1, 0, 0, 0]] * 2, [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]], plain, first, _SHARE)
     low = [[-1, -1, -1, -1], [-2, -2, -2, -2], [-2, -2, -2, -2]]
     _expect_extreme(leave_out, [[1, 1, 1, 1]] * 2, low, [[0, 1], [3, 4], [6, 8]], [[1, 1, 0], [0, 1, 0]], LOW)
     high = ([[1, 0, 0, 0], [0, 1, 1, 0]], [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]])

@@ -20,6 +20,7 @@ _ONE_QUERY = (
     "what does one query do? Draw it and its 64 keys, and print its scores, its weights and the largest. "
     "Has each of a few thousand queries keys of its own?"
 )
+_ALIKE = "are all your queries equally long, or do they share keys? Each has a length and 64 keys of its own"
 
 
 @checker("measure-saturation")
@@ -49,7 +50,7 @@ def _explain(got: list[float]) -> str:
         for hint in mistakes[0]
     }
     hint = min(by_hint, key=lambda hint: by_hint[hint])
-    return hint if by_hint[hint] <= 0.25 else _ONE_QUERY
+    return hint if by_hint[hint] <= (0.1 if hint == _ALIKE else 0.25) else _ONE_QUERY
 
 
 @cache
@@ -90,9 +91,7 @@ def _list_wrong_measures(d: int, scale: float) -> dict[str, float]:
         "that is the largest over all queries: take the median of each query's largest": top.max().item(),
         "rand draws between 0 and 1: standard normal numbers have mean 0": _median_top(positive, scale),
         "scores are not yet weights: take the softmax first": (scores * scale).amax(-1).median().item(),
-        "are all your queries equally long, or do they share keys? Each has a length and 64 keys of its own": (
-            _median_top(_draw_scores(d, alike=True), scale)
-        ),
+        _ALIKE: (_median_top(_draw_scores(d, alike=True), scale)),
     }
 
 
