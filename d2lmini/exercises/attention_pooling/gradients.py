@@ -70,7 +70,7 @@ def _list_wrong_derivatives(query: Tensor, keys: Tensor, values: Tensor) -> Mist
     moment = (values * weights[:, None]).T @ keys / math.sqrt(d)
     forgotten = (unscaled[:, None] * values).T @ (keys - unscaled @ keys)
     return {
-        "0 throughout: what is the sum of α(k - k̄)? Each key has to be multiplied with its own value": 0 * right,
+        "0 throughout: which of your factors, or which sum, is 0? Print them one by one": 0 * right,
         "the score is divided by √d: where is this factor in the derivative?": right * math.sqrt(d),
         "the score is divided by √d, not by d": right / math.sqrt(d),
         "the factor √d is on the wrong side": right * d,
