@@ -11,10 +11,14 @@ from torch.nn import functional as F
 
 from d2lmini.exercises.arguments import IN_PLACE
 from d2lmini.exercises.core import Mistakes, checker, expect_close, expect_function, expect_unchanged
+from d2lmini.exercises.extremes import FAR, LOW, OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 
 _EMPTY = "is a query left without any key? Its softmax is 0/0, and it should return 0"
-_SHARE = "what is left for the other keys after the softmax? Hide key j before it; a finite penalty can be outweighed"
+_SHARE = (
+    "what is left for the other keys after the softmax? Hide key j before it; a finite penalty can be outweighed. "
+    "Or are large scores cut off?"
+)
 
 
 @checker("masked-pooling")
@@ -24,18 +28,25 @@ def check_masked_pooling(leave_out: Any) -> str:
     inputs, given = draw_inputs(3, queries=(2, 9), keys=(6, 9), values=(6, 3))
     arguments = [*inputs, torch.ones(2, 6).bool()]
     expect_close(
-        leave_out(*arguments),
+        _call(leave_out, arguments),
         _leave_out(*arguments),
         claim="entry [i, j] is softmax(QKᵀ/√d) V for query i without key j",
         given=f"{given}; mask = torch.ones(2, 6).bool()",
         hint="take one query and one key: compute scores, scale, weights and mixture one by one and print each",
         mistakes=_list_wrong_mixtures(*arguments),
     )
-    for name, argument in zip(("queries", "keys", "values", "mask"), arguments, strict=True):
-        expect_unchanged(name, argument, argument, IN_PLACE, given=given)
     _expect_masked(leave_out)
+    _expect_shares(leave_out)
     _expect_extreme_scores(leave_out)
-    return "right for two sets of sizes, with masks, very high and very low scores, and queries left without a key"
+    return "right for several sizes, with masks, very high and very low scores, and queries left without a key"
+
+
+def _call(leave_out: Any, arguments: list[Tensor]) -> Any:
+    """What the answer returns; a changed argument is told first, since all that comes of it may be wrong."""
+    found = leave_out(*arguments)
+    for name, argument in zip(("queries", "keys", "values", "mask"), arguments, strict=True):
+        expect_unchanged(name, argument, argument, IN_PLACE)
+    return found
 
 
 def _leave_out(
@@ -76,7 +87,9 @@ def _list_wrong_mixtures(queries: Tensor, keys: Tensor, values: Tensor, mask: Te
         "in your softmax the queries compete with each other: along which dimension are the keys?": (
             _leave_out(*given, dim=0)
         ),
-        "True means may attend: your mask works the other way round": torch.zeros(n, m, values.shape[1]),
+        "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?": (
+            torch.zeros(n, m, values.shape[1])
+        ),
         "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?": torch.full(
             (n, m, values.shape[1]), math.nan
         ),
@@ -103,7 +116,7 @@ def _expect_masked(leave_out: Any) -> None:
     arguments = [*inputs, mask]
     nothing = torch.zeros_like(mask)
     expect_close(
-        leave_out(*arguments),
+        _call(leave_out, arguments),
         _leave_out(*arguments),
         claim="a masked key has no influence, whichever key is left out",
         given=f"{given}; mask = torch.tensor({mask.int().tolist()}).bool()",
@@ -114,8 +127,8 @@ def _expect_masked(leave_out: Any) -> None:
                 _leave_out(*[*inputs, ~mask]),
                 _leave_out(*[*inputs, ~mask], empty=math.nan),
             ),
-            "only key j is hidden in its row: where are the keys that the mask hides?": (
-                _leave_out(*[*inputs, mask[:1].expand(3, -1)])
+            "each query has a row of the mask to itself: you use one row for all of them": tuple(
+                _leave_out(*[*inputs, mask[i].expand(3, -1)]) for i in range(3)
             ),
             "a key that is masked anyway: without it the output stays as it is, it does not become 0": (
                 _leave_out(*arguments) * mask[:, :, None]
@@ -129,7 +142,7 @@ def _expect_empty(leave_out: Any, inputs: list[Tensor], given: str) -> None:
     few = torch.tensor([[0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 1, 0]]).bool()
     arguments = [*inputs, few]
     expect_close(
-        leave_out(*arguments),
+        _call(leave_out, arguments),
         _leave_out(*arguments),
         claim="a query that is left without any key returns 0",
         given=f"{given}; mask = torch.tensor({few.int().tolist()}).bool()",
@@ -149,29 +162,49 @@ def _expect_empty(leave_out: Any, inputs: list[Tensor], given: str) -> None:
     )
 
 
-def _expect_extreme_scores(leave_out: Any) -> None:
-    """A key whose score is tens of thousands above the others, hidden or left out; and scores that are all very low."""
-    queries, keys = torch.tensor([[600.0, 0, 0, 0], [0, 600, 600, 0]]), torch.eye(4)[:3] * 100
-    values, mask = torch.tensor([[7.0], [1], [-8]]), torch.tensor([[True, True, True], [False, True, True]])
-    hidden, huge = torch.tensor([[False, True, True]] * 2), torch.tensor([[1e30], [1], [-8]])
-    given = "queries [[600, 0, 0, 0], [0, 600, 600, 0]], keys [[100, 0, 0, 0], [0, 100, 0, 0], [0, 0, 100, 0]], "
-    for shown, told in ((mask, values), (mask.flip(0), values), (hidden, huge)):
-        expect_close(
-            leave_out(queries, keys, told, shown),
-            _leave_out(queries, keys, told, shown),
-            claim="a key that is left out or masked has no influence, however high its score is",
-            given=f"{given}values {told.tolist()}, mask {shown.int().tolist()}",
-            hint=_SHARE,
-        )
-    low = torch.tensor([[-900.0] * 9, [-901] + [-900] * 8])
-    keys = torch.stack([torch.full((9,), 10.0 + i / 9000) for i in range(5)])
-    values, mask = torch.arange(15.0).reshape(5, 3), torch.tensor([[1, 0, 1, 0, 1], [0, 1, 1, 0, 1]]).bool()
+def _expect_shares(leave_out: Any) -> None:
+    """One key has nearly all the weight, from 0.997 to what is 1 in float64: without it, the others share it."""
+    tops, keys, values = [6, 9, 12, 14, 16, 20, 25, 30, 34, 36, 40], [[1], [0], [-1 / 32]], [[700], [1], [3]]
+    arguments = [torch.tensor([[float(top)] for top in tops]), *map(torch.Tensor, (keys, values))]
+    given = f"queries = torch.tensor({tops})[:, None].float(); keys = torch.tensor({keys}); "
+    arguments.append(torch.ones(len(tops), 3).bool())
     expect_close(
-        leave_out(low, keys, values, mask),
-        _leave_out(low, keys, values, mask),
-        claim="a key that is left out or masked has no influence, however low the other scores are",
-        given="queries = torch.full((2, 9), -900.0); queries[1, 0] = -901; keys 10 + i/9000 throughout in row i of 5; "
-        f"values torch.arange(15.0).reshape(5, 3); mask {mask.int().tolist()}",
-        hint="all scores are near -27000 here: which number is below every score?",
-        tolerance=0.05,
+        _call(leave_out, arguments),
+        _leave_out(*arguments),
+        claim="without a key that has nearly all the weight, the others share it",
+        given=f"{given}values = torch.tensor({values}).float(); mask = torch.ones({len(tops)}, 3).bool()",
+        hint="how many digits are left of 1 - αj where αj is nearly 1? A second softmax, without key j, loses none",
+    )
+
+
+def _expect_extreme_scores(leave_out: Any) -> None:
+    """Scores of up to 2**120, shown, then hidden or left out; and scores that are all as far below 0."""
+    every, first = [[1, 1, 1], [1, 1, 1]], [[0, 1, 1], [1, 1, 1]]
+    plain, huge = [[7], [1], [-8]], [[1e30], [1], [-8]]
+    _expect_extreme(leave_out, [[60, 40, 0, 0]] * 2, [[60, 90, 0, 0]] * 3, plain, [[1, 1, 0], [1, 1, 1]], OVERFLOW, 1.0)
+    apart = ([[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
+    for told, shown in ((plain, every), (plain, first), (plain, first[::-1]), (huge, [[0, 1, 1]] * 2)):
+        _expect_extreme(leave_out, *apart, told, shown, _SHARE)
+    _expect_extreme(leave_out, [[1, 0, 0, 0]] * 2, [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]], plain, first, _SHARE)
+    low = [[-1, -1, -1, -1], [-2, -2, -2, -2], [-2, -2, -2, -2]]
+    _expect_extreme(leave_out, [[1, 1, 1, 1]] * 2, low, [[0, 1], [3, 4], [6, 8]], [[1, 1, 0], [0, 1, 0]], LOW)
+    high = ([[1, 0, 0, 0], [0, 1, 1, 0]], [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]])
+    _expect_extreme(leave_out, *high, plain, [[1, 1, 0], [1, 1, 1]], OVERFLOW)
+
+
+def _expect_extreme(
+    leave_out: Any, queries: Any, keys: Any, values: Any, mask: Any, hint: str, factor: float = FAR
+) -> None:
+    """The right outputs where queries and keys are these times a factor."""
+    arguments = [*(factor * torch.tensor(part) for part in (queries, keys)), torch.tensor(values).float()]
+    times = "2.0**60" if factor == FAR else "1.0"
+    arguments.append(torch.tensor(mask).bool())
+    expect_close(
+        _call(leave_out, arguments),
+        _leave_out(*arguments),
+        claim="a key that is left out or masked has no influence, whatever the scores",
+        given=f"queries = {times} * torch.tensor({queries}); keys = {times} * torch.tensor({keys}); "
+        f"values = torch.tensor({values}).float(); mask = torch.tensor({mask}).bool()",
+        hint=hint,
+        tolerance=0.01,
     )

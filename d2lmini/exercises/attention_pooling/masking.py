@@ -11,6 +11,7 @@ from torch import Tensor
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini.exercises.arguments import IN_PLACE
 from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged, is_near
+from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 
 
@@ -20,34 +21,36 @@ def check_debug_masked_softmax(function: Any) -> str:
     expect_function(function)
     X = torch.tensor([[[0.0, 1, 2, 1], [1, 0, 0, 2]], [[2, 0, 1, 0], [0, 2, 2, 1]]])
     lens = torch.tensor([2, 3])
-    given = f"X {X.int().tolist()}, valid_lens [2, 3]"
+    given = f"{_write(X)}; {_write_lens(lens)}"
     _expect_weights(function, X, lens, given, "keep what worked: compare with the function you started from")
     (more,), code = draw_inputs(4, X=(3, 2, 5))
     hint = "does a number in your code stand for a size of the first example?"
     _expect_weights(function, more, torch.tensor([5, 1, 4]), f"{code}; valid_lens = torch.tensor([5, 1, 4])", hint)
-    for low, told in ((X.double() - 8e6, "X.double() - 8e6"), (X.double() * 0 - 2**40, "X.double() * 0 - 2**40")):
-        expect_close(
-            function(low, lens),
-            masked_softmax(low, lens),
-            claim="it is a softmax over the first valid_lens keys, whatever the scores",
-            given=f"{given}, and {told} in place of X",
-            hint="is there a score that is lower than your masked one? Which number is below every score?",
-        )
-    best = torch.tensor([[[0.0, 0, 60000]], [[60000, 0, 0]]])
-    expect_close(
-        function(best, lens),
-        masked_softmax(best, lens),
-        claim="a masked key has no influence, however high its score is",
-        given=f"X {best.int().tolist()}, valid_lens [2, 3]",
-        hint="what is left for the others after the softmax? Mask before it; no finite penalty outweighs every score",
-    )
+    _expect_extreme_scores(function)
     expect_unchanged("X", X, X, IN_PLACE, given=given)
     expect_unchanged("valid_lens", lens, lens, IN_PLACE, given=given)
     _expect_empty_row(function, X)
     for lengths in ([0, 3], [2, 3], [1, 0]):
         _expect_gradient(function, X, torch.tensor(lengths))
-    _expect_half(function, X.half(), lens)
-    return "right weights and gradients, arguments unchanged, extreme scores, empty rows, float16"
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        _expect_dtype(function, X.to(dtype), lens)
+    return "right weights and gradients, arguments unchanged, extreme scores, empty rows, four dtypes"
+
+
+def _expect_extreme_scores(function: Any) -> None:
+    """A high score that is shown, one that is hidden, and scores that are all far below 0."""
+    claim = "it is a softmax over the first valid_lens keys, whatever the scores"
+    for scores, lens, factor, hint in (
+        ([[[3, 2, 0]], [[1, 4, 5]]], [2, 3], "20000.0", OVERFLOW),
+        ([[[0, 0, 3]], [[3, 0, 0]]], [2, 3], "20000.0", OUTWEIGHED),
+        ([[[-1, -2, -2]], [[-1, -2, -2]]], [2, 1], "2.0**120", LOW),
+        ([[[-1, -1, -1]], [[-1, -1, -1]]], [1, 1], "2.0**120", LOW),
+    ):
+        for dtype in (torch.float32, torch.float64):
+            number = 20000.0 if factor == "20000.0" else FAR**2
+            X, own = number * torch.tensor(scores, dtype=dtype), torch.tensor(lens)
+            given = f"X = {factor} * torch.tensor({scores}, dtype={dtype}); valid_lens = torch.tensor({lens})"
+            expect_close(function(X, own), masked_softmax(X, own), claim=claim, given=given, hint=hint)
 
 
 def _expect_weights(function: Any, X: Tensor, lens: Tensor, given: str, hint: str) -> None:
@@ -76,7 +79,7 @@ def _expect_empty_row(function: Any, X: Tensor) -> None:
             function(X, lens),
             masked_softmax(X, lens),
             claim="a query that may attend to nothing gets weights 0",
-            given=f"X {X.int().tolist()}, valid_lens {lens.tolist()}",
+            given=f"{_write(X)}; {_write_lens(lens)}",
             hint="compare each row's sum with the number of keys it may see",
             mistakes={
                 "0 divided by 0: a row of -inf has no softmax, so treat it apart": _fill_row(X, lens, math.nan),
@@ -85,7 +88,7 @@ def _expect_empty_row(function: Any, X: Tensor) -> None:
         )
     lens = torch.tensor([0, 3])
     function(X, lens)
-    expect_unchanged("valid_lens", lens, lens, IN_PLACE, given="valid_lens [0, 3]")
+    expect_unchanged("valid_lens", lens, lens, IN_PLACE, given=f"{_write(X)}; {_write_lens(lens)}")
 
 
 def _fill_row(X: Tensor, lens: Tensor, number: float) -> Tensor:
@@ -98,7 +101,7 @@ def _expect_gradient(function: Any, X: Tensor, lens: Tensor) -> None:
     leaf, own = X.clone().requires_grad_(), X.clone().requires_grad_()
     factors = torch.arange(1.0, 1 + X.numel()).reshape(X.shape)
     (masked_softmax(own, lens) * factors).sum().backward()
-    claim, given = "its gradient is that of the masked softmax", f"X {X.int().tolist()}, valid_lens {lens.tolist()}"
+    claim, given = "its gradient is that of the masked softmax", f"{_write(X)}; {_write_lens(lens)}"
     cut = "what cuts the weights off from X? .data, detach(), item() and a new tensor do"
     try:
         weights = function(leaf, lens)
@@ -117,21 +120,24 @@ def _expect_gradient(function: Any, X: Tensor, lens: Tensor) -> None:
         raise WrongAnswer(claim, hint, given=given, expected=own.grad, got=leaf.grad)
 
 
-def _expect_half(function: Any, X: Tensor, lens: Tensor) -> None:
-    too_large = "float16 ends at 65504: does every constant in your code fit?"
-    given = f"X {X.int().tolist()} in float16, valid_lens {lens.tolist()}"
+def _expect_dtype(function: Any, X: Tensor, lens: Tensor) -> None:
+    claim, hint = f"it works in {X.dtype}", "does every constant in your code fit? float16 ends at 65504"
+    given = f"{_write(X)}; {_write_lens(lens)}"
     try:
         weights = function(X, lens)
     except RuntimeError as error:
         got = str(error).partition("\n")[0]
-        raise WrongAnswer("it works in float16", too_large, given=given, got=got) from error
-    expect_close(
-        weights,
-        masked_softmax(X, lens),
-        claim="it works in float16",
-        given=given,
-        hint=too_large,
-        tolerance=2e-3,
-    )
-    if weights.dtype != torch.float16:
-        raise WrongAnswer("the weights have the dtype of X", "cast them back", expected=X.dtype, got=weights.dtype)
+        raise WrongAnswer(claim, hint, given=given, got=got) from error
+    expect_close(weights, masked_softmax(X, lens), claim=claim, given=given, hint=hint, tolerance=2e-3)
+    if weights.dtype != X.dtype:
+        hint = "does a constant, or a cast on the way, change it? Cast the weights back"
+        raise WrongAnswer("the weights have the dtype of X", hint, given=given, expected=X.dtype, got=weights.dtype)
+
+
+def _write(X: Tensor) -> str:
+    dtype = "" if X.dtype == torch.float32 else f".to({X.dtype})"
+    return f"X = torch.tensor({X.tolist()}){dtype}"
+
+
+def _write_lens(lens: Tensor) -> str:
+    return f"valid_lens = torch.tensor({lens.tolist()})"

@@ -1,4 +1,4 @@
-"""What several heads know together, and what each of them looks at."""
+"""What several heads know together."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from d2lmini.attention.heads import transpose_qkv
-from d2lmini.attention.masks import valid_lens_mask
-from d2lmini.attention.pooling import masked_softmax
 from d2lmini.exercises.core import (
     Mistakes,
     WrongAnswer,
     checker,
-    expect_close,
     expect_function,
     find_hint,
     is_near,
@@ -25,7 +21,6 @@ from d2lmini.exercises.core import (
 from d2lmini.exercises.prediction import Number, prediction
 
 _EQUAL = "here one mixture follows from the others, or a word never varies: a pseudo-inverse bears that. Does your way?"
-_HIDDEN = "what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0"
 _ONE, _TWO = [[0.5, 0.3, 0.2]], [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
 _PLAIN = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 _UNEVEN = [[1.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 9.0]]
@@ -54,7 +49,7 @@ def check_measure_heads(measure: Any) -> str:
 def _expect_error(measure: Any, heads: Tensor, covariance: Tensor) -> None:
     claim = "it is the relative squared error of the best linear read-out"
     rounded = [[round(weight, 2) for weight in row] for row in heads.tolist()]
-    given = f"weights {rounded}, covariance {covariance.tolist()}"
+    given = f"weights = torch.tensor({rounded}); covariance = torch.tensor({covariance.tolist()})"
     try:
         answer = measure(heads, covariance)
     except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
@@ -163,84 +158,3 @@ prediction(
     ),
     right="each new head answers one word of three, and one head is enough for what all words have in common",
 )
-
-
-@checker("weights-per-head")
-def check_weights_per_head(weights_of: Any) -> str:
-    """`weights_of(mha, X, valid_lens)`: the weights of each head of an `nn.MultiheadAttention`."""
-    expect_function(weights_of)
-    _expect_head_weights(weights_of, 1, 3, (2, 4, 6), torch.tensor([3, 1]), 2)
-    _expect_head_weights(weights_of, 2, 2, (3, 5, 12), torch.tensor([2, 5, 4]), 2)
-    # scores of hidden keys tens of thousands above those of the others
-    _expect_head_weights(weights_of, 4, 2, (3, 5, 8), torch.tensor([1, 4, 2]), 700)
-    return "one map for each head, no weight on padding however high its score is, for three sets of sizes"
-
-
-def _expect_head_weights(
-    weights_of: Any, seed: int, h: int, sizes: tuple[int, int, int], lens: Tensor, most: int
-) -> None:
-    (b, n, d), extreme = sizes, most > 100
-    torch.manual_seed(seed)
-    mha = nn.MultiheadAttention(d, h, batch_first=True).eval()
-    nn.init.normal_(mha.in_proj_bias)  # zeros until trained: an answer could forget it
-    X = torch.randint(-most, most + 1, sizes).float()
-    given = (
-        f"torch.manual_seed({seed}); mha = torch.nn.MultiheadAttention({d}, {h}, batch_first=True).eval(); "
-        f"torch.nn.init.normal_(mha.in_proj_bias); X = torch.randint({-most}, {most + 1}, {sizes}).float(); "
-        f"valid_lens = torch.tensor({lens.tolist()})"
-    )
-    Q, K, _ = (X @ mha.in_proj_weight.detach().T + mha.in_proj_bias.detach()).chunk(3, 2)
-    scores = transpose_qkv(Q, h) @ transpose_qkv(K, h).mT / math.sqrt(d // h)
-    with torch.no_grad():
-        got = weights_of(mha, X, lens)
-    if isinstance(got, Tensor) and got.shape == (b, n, n):
-        hint = "a mean over the heads is no head: it is PyTorch's default, look for average_attn_weights"
-        raise WrongAnswer(
-            "there is one map per head", hint, given=given, expected=f"{(b, h, n, n)}", got=f"{(b, n, n)}"
-        )
-    if isinstance(got, tuple):
-        raise WrongAnswer("it returns the weights", "the layer returns a pair: take its second part", given=given)
-    expect_close(
-        got,
-        _weigh(scores, h, valid_lens_mask(lens, n)),
-        claim="these are the weights of each head",
-        given=given,
-        hint=_HIDDEN if extreme else "compare the sum of each row, and the padded columns, with what they should be",
-        mistakes={} if extreme else _list_wrong_maps(scores, h, lens),
-        tolerance=0.05 if extreme else 1e-4,
-    )
-
-
-def _weigh(scores: Tensor, h: int, mask: Tensor | None) -> Tensor:
-    """Weights (b, h, n, n) from the scores of all heads, (b h, n, n)."""
-    spread = None if mask is None else mask.repeat_interleave(h, 0)
-    return masked_softmax(scores, mask=spread).unflatten(0, (-1, h))
-
-
-def _list_wrong_maps(scores: Tensor, h: int, lens: Tensor) -> Mistakes:
-    n = scores.shape[1]
-    allowed = valid_lens_mask(lens, n)
-    everything, right = _weigh(scores, h, None), _weigh(scores, h, allowed)
-    unmasked = everything * allowed[:, None]
-    nothing: dict[str, Any] = {
-        "NaN: a row of nothing but -inf. In nn.MultiheadAttention True means ignore": torch.full_like(right, math.nan),
-        "the mask is the wrong way round: in nn.MultiheadAttention True means ignore": (
-            _weigh(scores, h, ~allowed),
-            _weigh(scores, h, ~allowed).where(~allowed.all(2)[:, None, None], math.nan),
-        ),
-        "the padding has weight: where are the valid lengths?": everything,
-        "one key too many: with valid length 3 the keys 0, 1 and 2 count": (
-            _weigh(scores, h, valid_lens_mask((lens + 1).clamp(max=n), n))
-        ),
-        "the padding must be masked before the softmax: rows now sum to less than 1": unmasked,
-        "what was left after the softmax does not tell what the weights would be without the padding": (
-            unmasked / unmasked.sum(-1, keepdim=True),
-            (unmasked / unmasked.sum(-1, keepdim=True)).nan_to_num(),
-        ),
-        "padded queries ask as well: only padded keys are hidden": right * allowed.mT[:, None],
-        "each example has a length of its own": _weigh(scores, h, allowed[:1].expand(len(lens), -1, -1)),
-        "that is causal: only padded keys are hidden": _weigh(scores, h, allowed & torch.ones(n, n).bool().tril()),
-    }
-    return {
-        hint: wrong for hint, wrong in nothing.items() if isinstance(wrong, tuple) or not is_near(wrong, right, 1e-3)
-    }

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from d2lmini.attention.heads import transpose_output, transpose_qkv
 from d2lmini.exercises.core import checker, expect_close, expect_function
+from d2lmini.exercises.extremes import OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
 
@@ -56,23 +57,35 @@ prediction(
 )
 
 
+_STEPS = "compare with a loop over the heads, step by step: rows of W_in, scores, scale, weights, join, W_o"
+
+
 @checker("multi-head-attention")
 def check_multi_head_attention(attend: Any) -> str:
     """`attend(X, W_in, W_o, num_heads)`: self-attention with one matrix that holds the projections head by head."""
     expect_function(attend)
-    for seed, b, n, d, num_heads in ((1, 3, 5, 12, 2), (2, 2, 4, 15, 3), (3, 2, 3, 5, 1)):
-        (X, W_in, W_o), code = draw_inputs(seed, most=1, X=(b, n, d), W_in=(3 * d, d), W_o=(d, d))
+    for seed, most, b, n, d, num_heads in (
+        (1, 1, 3, 5, 12, 2),
+        (2, 1, 2, 4, 15, 3),
+        (3, 1, 2, 3, 5, 1),
+        (4, 1, 1, 4, 6, 2),
+        (5, 1, 2, 1, 6, 3),
+        (6, 9, 2, 3, 8, 2),
+    ):
+        (X, W_in, W_o), code = draw_inputs(seed, most=most, X=(b, n, d), W_in=(3 * d, d), W_o=(d, d))
         expect_close(
             attend(X, W_in, W_o, num_heads),
             _attend(X, W_in, W_o, num_heads),
             claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
             given=f"{code}; num_heads = {num_heads}",
-            hint="write the loop over the heads: which 3d/h rows of W_in belong to head 0? Then compare step by step",
-            mistakes=_list_wrong_outputs(X, W_in, W_o, num_heads),
+            hint=OVERFLOW if most > 1 else _STEPS,
+            mistakes={} if most > 1 else _list_wrong_outputs(X, W_in, W_o, num_heads),
             tolerance=1e-3,
         )
-    return "right for one, two and three heads, and three sets of sizes"
+    return "right for one, two and three heads, six sets of sizes, and very high scores"
 
+
+_HEADS = -9  # the "dimension" of a softmax over the heads
 
 Cut = Callable[[Tensor, int], tuple[Tensor, ...]]
 
@@ -98,6 +111,17 @@ def _join_by_reshape(X: Tensor, num_heads: int) -> Tensor:
     return X.reshape(X.shape[0] // num_heads, X.shape[1], -1)
 
 
+def _join_stacked(X: Tensor, num_heads: int) -> Tensor:
+    """Heads outside, examples inside, and a reshape."""
+    heads = X.unflatten(0, (-1, num_heads)).transpose(0, 1)  # (h, b, n, d / h)
+    return heads.reshape(X.shape[0] // num_heads, X.shape[1], -1)
+
+
+def _join_columns(X: Tensor, num_heads: int) -> Tensor:
+    """The first column of all heads, then the second one, and so on."""
+    return X.unflatten(0, (-1, num_heads)).permute(0, 2, 3, 1).flatten(2)
+
+
 def _split_every_column(X: Tensor, num_heads: int) -> Tensor:
     return transpose_qkv(X.unflatten(2, (-1, num_heads)).transpose(2, 3).flatten(2), num_heads)
 
@@ -119,10 +143,14 @@ def _attend(
     parts = [split(X @ W.T, num_heads) for W in cut(W_in, num_heads)]
     queries, keys, values = (parts[role] for role in roles)
     scores = queries @ keys.mT / (math.sqrt(queries.shape[2]) if divisor is None else divisor)
-    return join(F.softmax(scores, dim) @ values, num_heads) @ W_o.T
+    if dim == _HEADS:
+        weights = F.softmax(scores.unflatten(0, (-1, num_heads)), 1).flatten(0, 1)
+    else:
+        weights = F.softmax(scores, dim)
+    return join(weights @ values, num_heads) @ W_o.T
 
 
-def _list_wrong_outputs(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[str, Tensor]:
+def _list_wrong_outputs(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[str, Any]:
     """What well-known mistakes give, by hint."""
     d = X.shape[2]
 
@@ -145,7 +173,7 @@ def _list_wrong_outputs(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[st
     return mistakes if h == 1 else mistakes | _list_wrong_layouts(X, W_in, W_o, h)
 
 
-def _list_wrong_layouts(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[str, Tensor]:
+def _list_wrong_layouts(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[str, Any]:
     """What comes of rows and columns that belong to other heads, by hint."""
     d = X.shape[2]
 
@@ -175,8 +203,12 @@ def _list_wrong_layouts(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[st
         pieces: attend(split=_split_by_reshape, join=_join_by_reshape),
         f"{pieces} - on the way there": attend(split=_split_by_reshape),
         "the way back needs a transpose, too: the heads of one token belong next to each other": (
-            attend(join=_join_by_reshape)
+            attend(join=_join_by_reshape),
+            attend(join=_join_stacked),
         ),
+        "W_o sees the heads side by side: all columns of head 0, then all of head 1": attend(join=_join_columns),
+        "each head has weights of its own: the softmax goes over the keys, not over the heads": attend(dim=_HEADS),
+        "that is the root of the number of heads: how many products does a score add up?": attend(divisor=math.sqrt(h)),
         "a head owns d/h neighbouring columns, not every h-th column": attend(split=_split_every_column),
         "what is the width before W_o? The heads are concatenated, not averaged": attend(join=mean),
         "what is the width before W_o? The heads are concatenated, not summed": attend(join=total),

@@ -11,22 +11,24 @@ from torch import Tensor
 
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini.exercises.core import checker, expect_close, expect_function
+from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 
 _PIECES = "which numbers does row 0 of the batch hold after the split?"
-_LENS = "row 1 of the batch is example 0 in head 1: which length does it get?"
+_BACK = "the split is right, but the way back is not: where does the number of tokens stand?"
+_LENS = "which example and which head is row 1 of your batch, and which length does it get?"
 
 
 @checker("debug-multi-head")
 def check_debug_attend(function: Any) -> str:
     """`heads(Q, K, V, valid_lens, num_heads)`, tokens first, freed of its faults."""
     expect_function(function)
-    _expect_heads(function, 1, (3, 4, 6, 2), 2, torch.tensor([1, 3]))
+    _expect_heads(function, 1, (4, 5, 6, 2), 3, torch.tensor([1, 5, 3]))
     _expect_split(function)
     _expect_heads(function, 2, (4, 5, 15, 3), 2, torch.tensor([5, 2]))
     _expect_heads(function, 4, (2, 7, 8, 2), 3, torch.tensor([3, 1, 6]))
-    _expect_best_hidden(function)
-    return "split, join, scale and lengths are right, for three sets of sizes, and very high scores are hidden"
+    _expect_extreme_scores(function)
+    return "split, join, scale and lengths are right, for three sets of sizes, and for very high and very low scores"
 
 
 def _split(X: Tensor, h: int) -> Tensor:
@@ -79,6 +81,8 @@ def _expect_heads(function: Any, seed: int, sizes: tuple[int, ...], b: int, lens
     there: dict[str, Any] = {"split": _split_by_reshape, "split_values": _split_by_reshape}
     mixed: dict[str, Any] = {**there, "join": _join_by_reshape}
     root = math.sqrt(d)
+    # the heads outside, and lengths in the other order
+    outside = right.reshape(h, b).T.flatten()
     expect_close(
         function(Q, K, V, lens, h),
         attend(),
@@ -91,9 +95,12 @@ def _expect_heads(function: Any, seed: int, sizes: tuple[int, ...], b: int, lens
             f"{_PIECES} The scale is not right yet, either": attend(**mixed, divisor=root),
             f"{_PIECES} The lengths are not right yet, either": attend(lens.repeat(h), **mixed),
             f"{_PIECES} The way back has a transpose, the way there has none": attend(**there),
-            "the split is right, but the way back is not: where does the number of tokens stand?": (
-                attend(join=_join_by_reshape)
+            _BACK: attend(join=_join_by_reshape),
+            f"{_BACK} And is that all? Scale and lengths come next": (
+                attend(lens.repeat(h), join=_join_by_reshape, divisor=root)
             ),
+            f"{_BACK} The scale is not right yet, either": attend(join=_join_by_reshape, divisor=root),
+            f"{_BACK} The lengths are not right yet, either": attend(lens.repeat(h), join=_join_by_reshape),
             f"{_PIECES} V is right, but Q and K are not": attend(split=_split_by_reshape),
             f"{_PIECES} V is right, but Q and K are not, and neither is the scale": (
                 attend(split=_split_by_reshape, divisor=root)
@@ -101,7 +108,7 @@ def _expect_heads(function: Any, seed: int, sizes: tuple[int, ...], b: int, lens
             "the scores are not scaled": attend(divisor=1.0),
             "how long is the dot product in one head? Its root divides the scores": attend(divisor=root),
             f"how long is the dot product in one head? And then: {_LENS}": attend(lens.repeat(h), divisor=root),
-            _LENS: attend(lens.repeat(h)),
+            _LENS: (attend(lens.repeat(h)), attend(outside)),
             "the valid lengths are not used": attend(torch.full_like(right, m)),
             "each example has a length of its own": tuple(attend(lens[i].expand(b * h)) for i in (0, -1)),
         },
@@ -116,20 +123,28 @@ def _expect_split(function: Any) -> None:
         function(zeros, zeros, V, lens, 2),
         V.mean(0).expand(3, 2, 4),
         claim="with scores of 0 each column is averaged over the tokens",
-        given="Q and K torch.zeros(3, 2, 4), V torch.arange(24.0).reshape(3, 2, 4), valid_lens [3, 3], num_heads 2",
+        given="Q = K = torch.zeros(3, 2, 4); V = torch.arange(24.0).reshape(3, 2, 4); "
+        "valid_lens = torch.tensor([3, 3]); num_heads = 2",
         hint="which numbers are averaged in each head? Print V after the split",
     )
 
 
-def _expect_best_hidden(function: Any) -> None:
-    """A padded key with scores tens of thousands above the others, in each head: no penalty outweighs it."""
-    Q, V = torch.full((1, 2, 4), 300.0), torch.tensor([[[1.0, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2, [[9, 9, 9, 9]] * 2])
-    K = torch.tensor([[[1.0, 1, 0, 0], [-90, -90, -90, -90]], [[1, 1, 0, 0], [0, 0, 0, 0]], [[90, 90, 90, 90]] * 2])
-    lens = torch.tensor([2, 1])
-    expect_close(
-        function(Q, K, V, lens, 2),
-        _attend(Q, K, V, lens.repeat_interleave(2), 2),
-        claim="a padded key has no influence, whatever the scores",
-        given=f"Q {Q.int().tolist()}, K {K.int().tolist()}, V {V.int().tolist()}, valid_lens [2, 1], num_heads 2",
-        hint="what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0",
-    )
+def _expect_extreme_scores(function: Any) -> None:
+    """In each head scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0."""
+    V = torch.tensor([[[1.0, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2, [[9, 9, 9, 9]] * 2])
+    for high, lens, hint in (
+        # for each of three tokens: the keys of two examples
+        ([[2, 1], [1, 2], [0, 0]], [3, 2], OVERFLOW),
+        ([[0, 0], [0, 3], [3, 3]], [2, 1], OUTWEIGHED),
+        ([[-1, -1], [-2, -1], [-2, -1]], [2, 1], LOW),
+    ):
+        Q, K = FAR * torch.ones(1, 2, 4), FAR * torch.tensor(high)[:, :, None].expand(3, 2, 4)
+        own = torch.tensor(lens)
+        expect_close(
+            function(Q, K, V, own, 2),
+            _attend(Q, K, V, own.repeat_interleave(2), 2),
+            claim="a padded key has no influence, whatever the scores",
+            given=f"Q = 2.0**60 * torch.ones(1, 2, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(3, 2, 4); "
+            f"V = torch.tensor({V.int().tolist()}).float(); valid_lens = torch.tensor({lens}); num_heads = 2",
+            hint=hint,
+        )

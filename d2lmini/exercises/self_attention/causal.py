@@ -22,6 +22,7 @@ from d2lmini.exercises.core import (
     is_near,
     read_numbers,
 )
+from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 
 
@@ -59,8 +60,8 @@ def check_causal_self_attention(attend: Any) -> str:
     _expect_attention(attend, 1, 2, (2, 7, 3, 3, 3), [[4] * 7] * 2)
     _expect_attention(attend, 1, 5, (3, 6, 3, 2, 5), [[0, 0, 0, 1, 1, 1], [3, 3, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]])
     _expect_attention(attend, 1, 6, (3, 8, 4, 2, 3), [[1, 2, 1, 1, 2, 2, 1, 2], [5] * 8, [2, 2, 0, 0, 2, 1, 0, 1]])
-    _expect_best_hidden(attend)
-    return "weights and output are right, for three sets of sizes, packed and mixed sentences, and very high scores"
+    _expect_extreme_scores(attend)
+    return "weights and output are right, for three sets of sizes, packed and mixed sentences, and extreme scores"
 
 
 def _expect_attention(attend: Any, most: int, seed: int, sizes: tuple[int, ...], numbers: list[list[int]]) -> None:
@@ -100,23 +101,25 @@ def _allow(sentence: Tensor) -> Tensor:
     return (sentence[:, :, None] == sentence[:, None]) & causal_mask(sentence.shape[1])
 
 
-def _expect_best_hidden(attend: Any) -> None:
-    """Hidden tokens with scores tens of thousands above the rest, and visible ones as far below 0."""
-    W_q, W_k = torch.tensor([[900.0, 0], [0, 0]]), torch.tensor([[0.0, 50], [0, 0]])
-    high = (
-        [[1.0, 3], [1, 0], [1, 0], [1, 2]],
-        [[8, 6, 6, 6]],
-        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]],
-    )
-    third = [1 / 3, 1 / 3, 1 / 3, 0]
-    low = ([[1.0, -3], [1, -3], [1, -3], [1, 0]], [[2] * 4], [[1, 0, 0, 0], [0.5, 0.5, 0, 0], third, [0, 0, 0, 1]])
-    for tokens, sentence, weights in (high, low):
+def _expect_extreme_scores(attend: Any) -> None:
+    """Scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0."""
+    for high, numbers, hint in (
+        # what the keys of the tokens are: their scores are as many times 2**120
+        ([2, 1, 0, 1], [8, 8, 8, 8], OVERFLOW),
+        ([3, 0, 0, 2], [8, 6, 6, 6], OUTWEIGHED),
+        ([-1, -1, -2, -2], [2, 4, 2, 4], LOW),
+        ([-1, -1, -1, 0], [1, 2, 3, 4], LOW),
+    ):
+        X, own = torch.tensor([[[1.0, number] for number in high]]), torch.tensor([numbers])
+        W_q, W_k = FAR * torch.tensor([[1, 0], [0, 0]]), FAR * torch.tensor([[0, 1], [0, 0]])
         expect_close(
-            _read_pair(attend(torch.tensor([tokens]), W_q, W_k, torch.eye(2), torch.tensor(sentence)))[1],
-            torch.tensor([weights]),
+            _read_pair(attend(X, W_q, W_k, torch.eye(2), own))[1],
+            _compute_weights(X, W_q, W_k, mask=_allow(own)),
             claim="a token that may not be seen has no influence, whatever the scores",
-            given=f"X = [{tokens}], W_q = {W_q.tolist()}, W_k = {W_k.tolist()}, sentence = {sentence}",
-            hint="what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0",
+            given=f"X = torch.tensor({X.tolist()}); W_q = 2.0**60 * torch.tensor([[1, 0], [0, 0]]); "
+            "W_k = 2.0**60 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2); "
+            f"sentence = torch.tensor([{numbers}])",
+            hint=hint,
         )
 
 
@@ -176,7 +179,7 @@ def _list_wrong_weights(X: Tensor, W_q: Tensor, W_k: Tensor, allowed: Tensor) ->
     mistakes: dict[str, Result | tuple[Result, ...]] = {
         "what must one query's weights add up to? In a batch, dim=1 are the queries": compute(dim=1),
         "no mask is used: who may see whom?": unmasked,
-        "NaN: a softmax of nothing but -inf. Which dimension does it go along, and is True where it may attend?": (
+        "NaN: 0 times infinity? Or a softmax of nothing but -inf: along which dimension, and may a token see itself?": (
             torch.full_like(scores, math.nan)
         ),
         "your mask works the other way round: True means may attend": F.softmax(scores.masked_fill(allowed, -1e9), 2),

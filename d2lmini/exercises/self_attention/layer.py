@@ -20,6 +20,7 @@ from d2lmini.exercises.core import (
     expect_pair,
     is_near,
 )
+from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
 
 _NAMES = sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias"))
 
@@ -30,7 +31,7 @@ def check_debug_self_attention(make: Any) -> str:
     if isinstance(make, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses after its name")
     expect_function(make)
-    for d_model, width, b, n in ((7, 3, 2, 5), (4, 6, 3, 5)):
+    for d_model, width, b, n in ((7, 3, 2, 5), (4, 6, 3, 70)):
         layer = _make_layer(make, d_model, width, torch.ones(b, n, d_model))
         X = _fill(layer, (b, n, d_model))
         given = (
@@ -41,22 +42,47 @@ def check_debug_self_attention(make: Any) -> str:
         _expect_attention(layer, X, given)
         _expect_parameters(layer)
         _expect_gradients(layer, X, given)
-    _expect_extreme_scores(layer, (b, n, d_model), given)
-    return "weights, output and the gradients of all parameters are right, for two sets of sizes"
+        _expect_learning(make, d_model, width)
+    _expect_extreme_scores(layer, d_model)
+    return "weights, output and gradients of input and parameters are right, for two sizes, and each matrix learns"
 
 
-def _expect_extreme_scores(layer: nn.Module, shape: tuple[int, ...], given: str) -> None:
-    """Later tokens with scores thousands above the others, and others that are thousands below 0."""
-    for seed in (2, 4, 5):
-        X = 150 * _fill(layer, shape, seed)
-        weights = expect_pair(layer(X), claim="it returns two things", hint="return output, weights")[1]
+def _expect_learning(make: Any, d_model: int, width: int) -> None:
+    """A few steps of training move all three matrices from where the layer itself begins."""
+    torch.manual_seed(3)
+    X, goal = torch.randn(2, 5, d_model), torch.randn(2, 5, width)
+    layer = _make_layer(make, d_model, width, X)
+    matrices = {name: part for name, part in layer.named_parameters() if name.endswith("weight")}
+    before = {name: part.detach().clone() for name, part in matrices.items()}
+    optimiser = torch.optim.SGD(layer.parameters(), lr=0.1)
+    for _ in range(3):
+        optimiser.zero_grad()
+        (layer(X)[0] - goal).square().sum().backward()
+        optimiser.step()
+    stuck = [name for name, part in matrices.items() if torch.equal(part.detach(), before[name])]
+    if stuck:
+        hint = "what is a score if W_q and W_k are both 0, and what is its derivative? Begin with random numbers"
+        raise WrongAnswer("every matrix moves in three steps of SGD from its own initial values", hint, got=stuck)
+
+
+def _expect_extreme_scores(layer: nn.Module, d_model: int) -> None:
+    """Scores of up to 2**120 that may be seen, or come later, and scores that are as far below 0."""
+    with torch.no_grad():
+        for name, part in layer.named_parameters():
+            part.zero_()
+            if name in ("W_q.weight", "W_k.weight"):
+                part[0, int(name[2] == "k")] = FAR
+    for high, hint in (([2, 1, 0, 0, 1], OVERFLOW), ([1, 0, 0, 0, 3], OUTWEIGHED), ([-1, -2, -2, -2, -2], LOW)):
+        X = torch.zeros(2, 5, d_model)
+        X[:, :, 0], X[:, :, 1] = 1, torch.tensor(high)
         expect_close(
-            weights,
+            expect_pair(layer(X), claim="it returns two things", hint="return output, weights")[1],
             _attend(layer, X)[1],
             claim="a later token has no influence, whatever the scores",
-            given=f"{given.replace('manual_seed(1)', f'manual_seed({seed})')}; X = 150 * X",
-            hint="what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0",
-            tolerance=0.05,
+            given=f"layer = YourClass({d_model}, ...); _ = [p.data.zero_() for p in layer.parameters()]; "
+            "layer.W_q.weight.data[0, 0] = layer.W_k.weight.data[0, 1] = 2.0**60; "
+            f"X = torch.zeros(2, 5, {d_model}); X[:, :, 0] = 1; X[:, :, 1] = torch.tensor({high})",
+            hint=hint,
         )
 
 
@@ -144,6 +170,7 @@ def _list_wrong_weights(layer: nn.Module, X: Tensor) -> Mistakes:
     late = "rows now sum to less than 1: mask the scores, not the weights"
     d_root = "a score is a sum of as many products as a query is wide: which width do you take the root of?"
     right_scale = weigh(mask=everything) * causal
+    scores = (_project(layer, X)[0] @ _project(layer, X)[1].mT / math.sqrt(width)).detach()
     return {
         d_root: weigh(divisor=math.sqrt(d)),
         f"{late}. And which width does the scale take the root of?": (
@@ -160,8 +187,9 @@ def _list_wrong_weights(layer: nn.Module, X: Tensor) -> Mistakes:
         ),
         "a token does not skip itself": (weigh(mask=causal.tril(-1)), weigh(mask=causal.tril(-1)).nan_to_num()),
         "what must one query's weights add up to? In a batch, dim=1 are the queries": weigh(dim=1),
-        "scores are not yet weights": (_project(layer, X)[0] @ _project(layer, X)[1].mT / math.sqrt(width)).detach(),
-        "NaN: a row of -inf has no softmax. Does each token see itself?": torch.full_like(right_scale, math.nan),
+        "scores are not yet weights": scores,
+        "e⁰ is 1: the score of a later token must be minus infinity": F.softmax(scores * causal, 2),
+        "NaN: 0 times infinity? Or a row of -inf: does each token see itself?": torch.full_like(right_scale, math.nan),
     }
 
 
@@ -186,24 +214,28 @@ def _expect_gradients(layer: nn.Module, X: Tensor, given: str) -> None:
     if frozen:
         raise WrongAnswer("every parameter learns", "who has switched requires_grad off?", got=frozen)
 
+    leaf = X.clone().requires_grad_()
+    wanted = {**named, "X": leaf}
+
     def differentiate(output: Tensor, weights: Tensor) -> list[Tensor]:
         factors = torch.arange(1.0, 1 + output.numel()).reshape(output.shape).to(output.dtype)
         loss = (output * factors).sum()
         if not loss.requires_grad:
-            return [torch.zeros_like(parameter) for parameter in named.values()]
-        found = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+            return [torch.zeros_like(part) for part in wanted.values()]
+        found = torch.autograd.grad(loss, list(wanted.values()), allow_unused=True)
         return [
-            torch.zeros_like(own) if part is None else part for part, own in zip(found, named.values(), strict=True)
+            torch.zeros_like(own) if part is None else part for part, own in zip(found, wanted.values(), strict=True)
         ]
 
-    right = differentiate(*_attend(layer, X))
-    got = differentiate(*layer(X))
+    right = differentiate(*_attend(layer, leaf))
+    got = differentiate(*layer(leaf))
     scale = max(part.abs().max().item() for part in right)
     wrong = [
         name
-        for name, one, other in zip(named, right, got, strict=True)
+        for name, one, other in zip(wanted, right, got, strict=True)
         if not is_near(one / scale, other / scale, 1e-3)
     ]
     if wrong:
         hint = "where does the gradient stop on its way back? detach(), .data and item() let none through"
-        raise WrongAnswer("every parameter gets its gradient from the output", hint, given=given, got=wrong)
+        claim = "every parameter, and the input, gets its gradient from the output"
+        raise WrongAnswer(claim, hint, given=given, got=wrong)

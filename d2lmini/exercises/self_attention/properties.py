@@ -23,17 +23,27 @@ def check_measure_equivariance(measure: Any) -> str:
     for seed, shape, order in ((42, (3, 4, 2), [2, 0, 3, 1]), (9, (2, 5, 3), [1, 4, 0, 2, 3])):
         (X,), code = draw_inputs(seed, most=50, X=shape)
         _expect_errors(measure, X, order, code)
-    return "right for four layers, equivariant or not, and two sizes"
+    return f"right for {len(_LAYERS)} layers, equivariant or not, with parameters, of other widths, and two sizes"
+
+
+# A layer's code, and the layer: the first tells the hints apart.
+_WEIGHT = torch.tensor([2.0, -1]).requires_grad_()
+_LAYERS: dict[str, Callable[[Tensor], Tensor]] = {
+    "g = lambda X: X.cumsum(1)": lambda X: X.cumsum(1),
+    "g = lambda X: X - X.roll(1, 1)": lambda X: X - X.roll(1, 1),
+    "g = lambda X: -X * torch.arange(X.shape[1])[:, None]": lambda X: -X * torch.arange(X.shape[1])[:, None],
+    "g = lambda X: 2 * X": lambda X: 2 * X,
+    "g = lambda X: torch.cat([X, 3 * X.cumsum(1)], 2)": lambda X: torch.cat([X, 3 * X.cumsum(1)], 2),
+    "g = lambda X: X.cumsum(1).sum(2, keepdim=True)": lambda X: X.cumsum(1).sum(2, keepdim=True),
+    "weight = torch.tensor([2.0, -1]).requires_grad_(); g = lambda X: X.cumsum(1)[:, :, :1] * weight": (
+        lambda X: X.cumsum(1)[:, :, :1] * _WEIGHT
+    ),
+    "g = lambda X: X.cumsum(1) / 2**20": lambda X: X.cumsum(1) / 2**20,
+}
 
 
 def _expect_errors(measure: Any, X: Tensor, order: list[int], code: str) -> None:
-    layers: dict[str, Callable[[Tensor], Tensor]] = {
-        "g(X) = 2X": lambda X: 2 * X,
-        "g(X) = sums over earlier tokens": lambda X: X.cumsum(1),
-        "g(X) = differences of neighbours": lambda X: X - X.roll(1, 1),
-        "g(X) = -X times place": lambda X: -X * torch.arange(X.shape[1])[:, None],
-    }
-    for name, f in layers.items():
+    for layer, f in _LAYERS.items():
         argument = X.clone()
         answer = measure(f, argument, list(order))
         expect_unchanged("X", argument, X, "X[:, order] makes a new tensor")
@@ -42,15 +52,20 @@ def _expect_errors(measure: Any, X: Tensor, order: list[int], code: str) -> None
             answer,
             expected,
             claim="it is the largest absolute entry of g(PX) - P g(X)",
-            given=f"{code}; order = {order}  # {name}",
+            given=f"{code}; order = {order}; {layer}",
             hint="compute g(PX) and P g(X) for a tiny X and print both",
             mistakes=mistakes,
+            tolerance=1e-8,
         )
 
 
 def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[int]) -> tuple[float, Mistakes]:
-    difference = f(X[:, order]) - f(X)[:, order]
+    difference = (f(X[:, order]) - f(X)[:, order]).detach()
     inverse = [order.index(i) for i in range(len(order))]
+
+    def largest(one: Tensor, other: Tensor) -> float:
+        return (one - other).abs().max().item()
+
     return difference.abs().max().item(), {
         "a difference may be negative: take absolute values": (difference.max().item(), -difference.min().item()),
         "the largest entry is asked for, not the mean": difference.abs().mean().item(),
@@ -59,17 +74,17 @@ def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[
         "the largest entry of the whole batch: of all examples, tokens and features": tuple(
             difference.abs().amax((1, 2)).tolist()
         ),
-        "equivariant is not invariant: shuffle the output as well": (f(X[:, order]) - f(X)).abs().max().item(),
+        "equivariant is not invariant: shuffle the output as well": largest(f(X[:, order]), f(X)),
+        "that is how far a shuffle moves the output: where does g see a shuffled input?": largest(f(X), f(X)[:, order]),
         "PX is X[:, order]: you shuffle both with the inverse of this order": (
-            (f(X[:, inverse]) - f(X)[:, inverse]).abs().max().item()
+            largest(f(X[:, inverse]), f(X)[:, inverse])
         ),
         "the difference of absolute values is another thing than the absolute value of the difference": (
-            (f(X[:, order]).abs() - f(X)[:, order].abs()).abs().max().item()
+            largest(f(X[:, order]).abs(), f(X)[:, order].abs())
         ),
-        "shuffle input and output with the same order, not with its inverse": (f(X[:, order]) - f(X)[:, inverse])
-        .abs()
-        .max()
-        .item(),
+        "which token of X stands at place 0 on each of your two sides? It must be the same one": (
+            largest(f(X[:, order]), f(X)[:, inverse])
+        ),
     }
 
 
@@ -150,7 +165,7 @@ prediction(
         mistakes={
             "one order changes nothing at all: which?": 0,
             "does the mask arrive? layer(X)[0] has none": 24,
-            "do not count orders that are almost kept: the limit is 0.000001": (2, 3, 4, 6),
+            "in a causal mask each row allows another number of keys: print the orders that you count": (2, 3, 4, 6),
         },
     ),
     Number(

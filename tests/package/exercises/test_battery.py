@@ -24,7 +24,7 @@ NUMBERS = [name for name in list_exercises() if name not in FUNCTIONS]
 _GRADIENT = "the exercise asks for a gradient, which this form has lost"
 _DTYPE = "the exercise asks for the dtype of X"
 KNOWN = {
-    **{("debug-masked-softmax", kind): _DTYPE for kind in ("float64", "bfloat16")},
+    **{("debug-masked-softmax", kind): _DTYPE for kind in ("float64", "float16", "bfloat16")},
     **{("debug-masked-softmax", kind): _GRADIENT for kind in ("numpy", "list", "generator", "gradient")},
     **{("debug-self-attention", kind): _GRADIENT for kind in ("numpy", "gradient")},
     **{("learnable-positions", kind): _GRADIENT for kind in ("numpy", "list", "generator", "gradient")},

@@ -89,6 +89,28 @@ def unscaled(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return values.T @ (alpha[:, None] * (keys - alpha @ keys))
 
 
+def by_exp(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    powers = torch.exp(keys @ query / math.sqrt(len(query)))
+    alpha = powers / powers.sum()
+    return values.T @ (alpha[:, None] * (keys - alpha @ keys)) / math.sqrt(len(query))
+
+
+def by_wrong_jacobian(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    alpha = weigh(query, keys)
+    return values.T @ (torch.diag(alpha) + torch.outer(alpha, alpha)) @ keys / len(query) ** 0.5
+
+
+def by_diagonal(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    alpha = weigh(query, keys)
+    return values.T @ torch.diag(alpha * (1 - alpha)) @ keys / len(query) ** 0.5
+
+
+def in_place(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    alpha = weigh(query, keys)
+    keys -= alpha @ keys
+    return values.T @ (alpha[:, None] * keys) / math.sqrt(len(query))
+
+
 RIGHT: dict[str, list[Any]] = {
     "query-gradient": [
         covariance,
@@ -97,21 +119,32 @@ RIGHT: dict[str, list[Any]] = {
         by_pairs,
         by_difference,
         by_library,
+        by_autograd,
+        by_functional,
+        lambda q, k, v: torch.func.jacrev(lambda q: weigh(q, k) @ v)(q),
+        lambda q, k, v: torch.func.jacfwd(lambda q: weigh(q, k) @ v)(q),
         lambda *a: covariance(*(x.double() for x in a)).tolist(),
     ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("query-gradient", by_autograd, "write down the derivative yourself"),
-    ("query-gradient", by_functional, "do you ask autograd?"),
-    ("query-gradient", by_library_corrected, "by 0.001"),
+    ("query-gradient", lambda *a: covariance(*a).squeeze(), "shape of each step"),
+    ("query-gradient", lambda *a: covariance(*a).squeeze(0), "shape of each step"),
+    ("query-gradient", by_exp, "does an exp overflow"),
+    ("query-gradient", lambda *a: by_exp(*a).nan_to_num(), "does an exp overflow"),
+    ("query-gradient", by_wrong_jacobian, "the sign of the second part"),
+    ("query-gradient", by_diagonal, "the derivative of αi by sj"),
+    ("query-gradient", in_place, "works in place"),
+    ("query-gradient", lambda q, k, v: covariance(q, k, v) * (len(q) / len(k)) ** 0.5, "not of the number of keys"),
+    ("query-gradient", lambda *a: 0 * covariance(*a), "0 throughout"),
+    ("query-gradient", by_library_corrected, "correction=0"),
     ("query-gradient", moment, "is the sum of the weights still 1 after the step?"),
     ("query-gradient", means, "what falls away"),
     ("query-gradient", even, "the keys do not all weigh the same"),
     ("query-gradient", wrong_mean, "which mean?"),
     ("query-gradient", both_wrong_means, "which mean?"),
     ("query-gradient", unscaled, "without the scale, in the softmax as well"),
-    ("query-gradient", lambda q, k, v: unscaled(q, k, v) / math.sqrt(len(q)), "in the softmax as well"),
+    ("query-gradient", lambda q, k, v: unscaled(q, k, v) / math.sqrt(len(q)), "missing in the softmax"),
     ("query-gradient", lambda q, k, v: covariance(q, k, v) * math.sqrt(len(q)), "where is this factor"),
     ("query-gradient", lambda q, k, v: covariance(q, k, v) / math.sqrt(len(q)), "not by d"),
     ("query-gradient", lambda q, k, v: covariance(q, k, v) * len(q), "on the wrong side"),
@@ -121,5 +154,5 @@ WRONG: list[tuple[str, Any, str]] = [
     ("query-gradient", lambda *a: covariance(*a).T if a[1].shape == a[2].shape else covariance(*a), "a row for each"),
     ("query-gradient", lambda q, k, v: weigh(q, k) @ v, "shape of each step"),
     ("query-gradient", lambda q, k, v: covariance(q, k, v).abs(), "by 0.001"),
-    ("query-gradient", lambda q, k, v: covariance(q.zero_(), k, v), "the keys do not all weigh the same"),
+    ("query-gradient", lambda q, k, v: covariance(q.zero_(), k, v), "works in place"),
 ]

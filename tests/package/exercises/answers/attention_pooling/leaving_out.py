@@ -127,6 +127,44 @@ def keep_finite(weights: Tensor, may: Tensor) -> Tensor:
     return weights
 
 
+def with_a_threshold(largest: float, *, double: bool = False) -> Callable[..., Tensor]:
+    """The shortcut, and the whole computation only for weights above a threshold."""
+
+    def function(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        found = leave_out()(queries, keys, values, mask)
+        if double:
+            queries, keys, values = queries.double(), keys.double(), values.double()
+        scores = (queries @ keys.T / math.sqrt(queries.shape[1])).masked_fill(~mask, -math.inf)
+        alpha = F.softmax(scores, 1).nan_to_num()[:, :, None]
+        short = ((alpha * values).sum(1, keepdim=True) - alpha * values) / (1 - alpha)
+        return torch.where(alpha >= largest, found.to(short.dtype), short)
+
+    return function
+
+
+def by_exp(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Powers of e without taking the largest score away."""
+    may = mask[:, None] & ~torch.eye(len(keys)).bool()
+    powers = torch.exp(queries @ keys.T / math.sqrt(queries.shape[1]))[:, None] * may
+    return powers / powers.sum(2, keepdim=True).masked_fill(~may.any(2, keepdim=True), 1) @ values
+
+
+def into_a_copy(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    found = torch.zeros(len(queries), len(keys), values.shape[1])
+    for i in range(len(queries)):
+        found[[i]][0] = leave_out()(queries, keys, values, mask)[i]
+    return found
+
+
+def mask_in_place(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    outputs = []
+    for j in range(len(keys)):
+        mask[:, j] = False
+        outputs.append(pool(queries, keys, values, mask))
+        mask[:, j] = True
+    return torch.stack(outputs, 1)
+
+
 RIGHT: dict[str, list[Any]] = {
     "masked-pooling": [
         leave_out(),
@@ -136,10 +174,47 @@ RIGHT: dict[str, list[Any]] = {
         lambda *a: leave_out()(*(x.double() for x in a[:3]), a[3]),
         lambda *a: [[list(row) for row in query] for query in leave_out()(*a)],
         leave_out(hide=lambda s, may: s.masked_fill(~may, torch.finfo(s.dtype).min), after=lambda w, may: w * may),
+        with_a_threshold(0.9),
+        with_a_threshold(0.999999, double=True),
+        leave_out(hide=lambda s, may: torch.where(may, s, -torch.inf)),
+        lambda *a: leave_out()(*a).tolist(),
     ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    *[("masked-pooling", with_a_threshold(top), "how many digits are left") for top in (0.999, 0.99999, 0.999999, 1)],
+    ("masked-pooling", with_a_threshold(1, double=True), "how many digits are left"),
+    ("masked-pooling", with_a_threshold(1 - 1e-13, double=True), "how many digits are left"),
+    *[
+        (
+            "masked-pooling",
+            leave_out(hide=lambda s, may, fill=fill: s.masked_fill(~may, fill), after=empty_rows),
+            "which number is below every score?",
+        )
+        for fill in (-1e5, -1e6, -1e9, -1e30)
+    ],
+    *[
+        (
+            "masked-pooling",
+            leave_out(hide=lambda s, may, fill=fill: s - fill * ~may, after=empty_rows),
+            "what is left for the other keys",
+        )
+        for fill in (1e5, 1e6, 1e9, 1e30)
+    ],
+    (
+        "masked-pooling",
+        leave_out(hide=lambda s, may: s.masked_fill(~may, 2 * s.min().item() - 1e6), after=empty_rows),
+        "what is left for the other keys",
+    ),
+    ("masked-pooling", by_exp, "does an exp overflow"),
+    ("masked-pooling", lambda *a: by_exp(*a).nan_to_num(), "does an exp overflow"),
+    (
+        "masked-pooling",
+        leave_out(hide=lambda s, may: s.clamp(-1e4, 1e4).masked_fill(~may, -math.inf)),
+        "are large scores cut off?",
+    ),
+    ("masked-pooling", into_a_copy, "do you write into a copy?"),
+    ("masked-pooling", mask_in_place, "in place"),
     ("masked-pooling", leave_out(hide=untouched, after=renormalised), "what is left for the other keys"),
     ("masked-pooling", leave_out(hide=lambda s, may: s - 1000 * ~may, after=renormalised), "what is left for the"),
     (
@@ -152,7 +227,7 @@ WRONG: list[tuple[str, Any, str]] = [
         leave_out(hide=lambda s, may: s.masked_fill(~may, s.min().item() - 30), after=empty_rows),
         "what is left for the other keys",
     ),
-    ("masked-pooling", by_shortcut, "what is left for the other keys"),
+    ("masked-pooling", by_shortcut, "how many digits are left"),
     (
         "masked-pooling",
         leave_out(hide=lambda s, may: s.masked_fill(~may, -1e4), after=lambda w, may: w * may),
@@ -176,7 +251,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("masked-pooling", leave_out(scale=lambda q, k: math.sqrt(len(k))), "You count the keys"),
     ("masked-pooling", leave_out(scale=lambda q, k: math.sqrt(len(k) - 1)), "You count the keys that are left"),
     ("masked-pooling", key_of_zeros, "a score of 0 still gets a weight"),
-    ("masked-pooling", by_shortcut_in_float64, "what is left for the other keys"),
+    ("masked-pooling", by_shortcut_in_float64, "how many digits are left"),
     ("masked-pooling", leave_out(scale=lambda q, k: 1), "the scores are not scaled"),
     ("masked-pooling", leave_out(scale=lambda q, k: q.shape[1] ** -0.5), "the scale divides"),
     ("masked-pooling", leave_out(scale=lambda q, k: 3), "stand for a size of the first example"),
@@ -194,8 +269,8 @@ WRONG: list[tuple[str, Any, str]] = [
         "that is the part of key j",
     ),
     ("masked-pooling", leave_out(shown=torch.ones_like), "the mask is not used"),
-    ("masked-pooling", leave_out(shown=lambda mask: ~mask), "your mask works the other way round"),
-    ("masked-pooling", only_the_mask_of_the_first, "where are the keys that the mask hides?"),
+    ("masked-pooling", leave_out(shown=lambda mask: ~mask), "does your mask hide every key"),
+    ("masked-pooling", only_the_mask_of_the_first, "you use one row for all of them"),
     (
         "masked-pooling",
         lambda q, k, v, m: leave_out()(q, k, v, m if m.all() else ~m),

@@ -106,6 +106,21 @@ def penalised(X: Tensor, valid_lens: Tensor, penalty: float = 1000.0) -> Tensor:
     return F.softmax(X - penalty * ~may, -1) * may.any(-1, keepdim=True)
 
 
+def without_the_largest(X: Tensor, valid_lens: Tensor) -> Tensor:
+    powers = torch.exp(X) * shown(X, valid_lens)
+    return powers / powers.sum(-1, keepdim=True).clamp(min=1e-12)
+
+
+def filled(X: Tensor, valid_lens: Tensor, fill: float) -> Tensor:
+    may = shown(X, valid_lens)
+    return F.softmax(X.masked_fill(~may, fill), -1) * may.any(-1, keepdim=True)
+
+
+def in_dtype(wide: torch.dtype, last: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
+    """Float64 or bfloat16 comes out in another dtype."""
+    return lambda X, valid_lens: softmax()(X, valid_lens).to(last if X.dtype == wide else X.dtype)
+
+
 RIGHT: dict[str, list[Any]] = {
     "debug-masked-softmax": [
         softmax(),
@@ -119,10 +134,21 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("debug-masked-softmax", without_the_largest, "does an exp overflow"),
+    ("debug-masked-softmax", lambda X, lens: filled(X, lens, X.min().item() - 1000), "below every score"),
+    ("debug-masked-softmax", lambda X, lens: filled(X, lens, X.min().item() - 1e9), "below every score"),
+    *[
+        ("debug-masked-softmax", lambda X, lens, fill=fill: filled(X, lens, fill), "below every score")
+        for fill in (-1e5, -1e6, -1e9, -1e30)
+    ],
+    ("debug-masked-softmax", lambda X, lens: penalised(X, lens, 1e9), "below every score"),
+    ("debug-masked-softmax", in_dtype(torch.float64, torch.float32), "Cast the weights back"),
+    ("debug-masked-softmax", in_dtype(torch.bfloat16, torch.float32), "Cast the weights back"),
+    ("debug-masked-softmax", lambda X, lens: softmax()(X, lens).float(), "Cast the weights back"),
     ("debug-masked-softmax", renormalised, "Mask before it"),
     ("debug-masked-softmax", exp_of_the_largest, "Mask before it"),
-    ("debug-masked-softmax", penalised, "no finite penalty"),
-    ("debug-masked-softmax", lambda X, lens: penalised(X, lens, 60000), "no finite penalty"),
+    ("debug-masked-softmax", penalised, "Mask before it"),
+    ("debug-masked-softmax", lambda X, lens: penalised(X, lens, 60000), "Mask before it"),
     ("debug-masked-softmax", overwrites_lengths, "works in place"),
     ("debug-masked-softmax", half_of_the_way, "is a part of the way from X to the weights cut off?"),
     ("debug-masked-softmax", lambda X, lens: softmax()(X.data, lens) + 0 * X.sum(), "cuts the weights off"),
@@ -143,14 +169,14 @@ WRONG: list[tuple[str, Any, str]] = [
         lambda X, lens: softmax()(X, lens[:2].repeat(len(X))[: len(X)]),
         "stand for a size of the first example",
     ),
-    ("debug-masked-softmax", softmax(fill=-1e6, in_place=True, empty=False), "a score that is lower"),
-    ("debug-masked-softmax", softmax(fill=-1e6, empty=False), "Which number is below every score?"),
+    ("debug-masked-softmax", softmax(fill=-1e6, in_place=True, empty=False), "below every score"),
+    ("debug-masked-softmax", softmax(fill=-1e6, empty=False), "below every score"),
     ("debug-masked-softmax", softmax(in_place=True), "works in place"),
     ("debug-masked-softmax", softmax(empty=False), "a row of -inf has no softmax"),
-    ("debug-masked-softmax", softmax(fill=-1e30, empty=False), "yet its weights add up to 1"),
-    ("debug-masked-softmax", softmax(fill=-1e30), "does every constant in your code fit?"),
+    ("debug-masked-softmax", softmax(fill=-3.4e38, empty=False), "yet its weights add up to 1"),
+    ("debug-masked-softmax", softmax(fill=-3.4e38), "does every constant in your code fit?"),
     ("debug-masked-softmax", lambda X, lens: softmax()(X, lens) * (X.dtype != torch.half), "does every constant"),
-    ("debug-masked-softmax", lambda X, lens: softmax()(X.float(), lens), "cast them back"),
+    ("debug-masked-softmax", lambda X, lens: softmax()(X.float(), lens), "Cast the weights back"),
     ("debug-masked-softmax", additive_mask, "too late for the gradient"),
     ("debug-masked-softmax", empty_rows_in_place, "was written into"),
     ("debug-masked-softmax", lambda X, lens: softmax()(X[:, :1], lens).expand_as(X), "keep what worked"),

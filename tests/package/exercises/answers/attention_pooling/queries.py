@@ -40,10 +40,41 @@ def uniform(d: int, scale: float) -> float:
     return F.softmax(scores * scale, -1).amax(-1).median().item()
 
 
-def shared_keys(d: int, scale: float) -> float:
-    rng = torch.Generator().manual_seed(3)
-    Q, K = torch.randn(4000, d, generator=rng), torch.randn(64, d, generator=rng)
-    return np.median(F.softmax(Q @ K.T * scale, 1).max(1).values.numpy())
+def draws(
+    queries: int = 3000,
+    keys: int = 64,
+    *,
+    shared: bool = False,
+    seed: int | None = None,
+    change: Callable[[Tensor], Tensor] = lambda X: X,
+    change_queries: Callable[[Tensor], Tensor] = lambda Q: Q,
+) -> Callable[[int, float], float]:
+    """The measurement with another number of queries and keys, or other vectors."""
+
+    def measure(d: int, scale: float) -> float:
+        rng = torch.Generator().manual_seed(seed) if seed is not None else None
+        Q = change_queries(change(torch.randn(queries, 1, d, generator=rng)))
+        K = change(torch.randn(1 if shared else queries, keys, d, generator=rng))
+        return F.softmax((Q * K).sum(-1) * scale, -1).amax(-1).median().item()
+
+    return measure
+
+
+def made_up(d: int, scale: float) -> float:
+    """Scores with the right variance, without queries and keys."""
+    return F.softmax(scale * math.sqrt(d) * torch.randn(4000, 64), -1).amax(-1).median().item()
+
+
+def query_by_query(d: int, scale: float) -> Any:
+    tops = [F.softmax(scale * (torch.randn(64, d) @ torch.randn(d)), 0).max() for _ in range(2000)]
+    return np.median(tops)
+
+
+def in_numpy(d: int, scale: float) -> Any:
+    rng = np.random.default_rng(7)
+    scores = scale * np.einsum("qd,qkd->qk", rng.standard_normal((3000, d)), rng.standard_normal((3000, 64, d)))
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    return np.median(powers.max(1) / powers.sum(1))
 
 
 QUERY, KEYS = torch.tensor([1.0, 0]), torch.tensor([[1.0, 0], [0, 1]])
@@ -53,7 +84,12 @@ RIGHT: dict[str, list[Any]] = {
     "measure-saturation": [
         saturation(),
         lambda d, scale: torch.tensor(saturation()(d, scale)),
-        shared_keys,
+        draws(),
+        *[draws(seed=seed) for seed in range(8)],
+        draws(2000, seed=1),
+        draws(5000),
+        query_by_query,
+        in_numpy,
         saturation(lambda w: w.amax(-1).quantile(0.5)),
         lambda d, scale: np.float32(saturation()(d, scale)),
     ],
@@ -71,6 +107,24 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("measure-saturation", made_up, "are all your queries equally long, or"),
+    (
+        "measure-saturation",
+        draws(change_queries=lambda Q: F.normalize(Q, dim=-1) * Q.shape[-1] ** 0.5),
+        "are all your queries equally long, or",
+    ),
+    ("measure-saturation", draws(change=torch.sign), "what does one query do?"),
+    ("measure-saturation", draws(change=lambda X: (torch.rand_like(X) * 2 - 1) * 3**0.5), "what does one query do?"),
+    *[("measure-saturation", draws(shared=True, seed=seed), "keys of its own") for seed in (None, 0, 1, 2, 3)],
+    *[("measure-saturation", draws(50, seed=seed), "a few thousand queries") for seed in (None, 0, 1)],
+    *[("measure-saturation", draws(1, seed=seed), "a few thousand queries") for seed in (None, 0)],
+    *[("measure-saturation", draws(200, seed=seed), "a few thousand queries") for seed in (None, 0, 1)],
+    *[("measure-saturation", draws(keys=keys), "its 64 keys") for keys in (60, 63, 65)],
+    ("measure-saturation", lambda d, scale: 1e-3, "what does one query do?"),
+    ("measure-saturation", lambda d, scale: 0, "what does one query do?"),
+    ("measure-saturation", lambda d, scale: round(draws()(d, scale), 1), "what does one query do?"),
+    ("measure-saturation", saturation(lambda w: w.amin(1).median()), "what does one query do?"),
+    ("measure-saturation", saturation(lambda w: w.median(0).values.max()), "what does one query do?"),
     ("predict-mixture", (11.03, 12, 7), "not 0, 1 and 2"),
     ("predict-mixture", (8.59, 12, 7), "a softer one"),
     ("predict-mixture", (12, 10, 7), "the mixture for β = 2"),
@@ -80,7 +134,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-mixture", (10, 13.04, 7), "that is β = 3"),
     ("measure-saturation", lambda d, scale: saturation()(d, scale / math.sqrt(d)), "scaled twice"),
     ("measure-saturation", uniform, "rand draws between 0 and 1"),
-    ("measure-saturation", saturation(lambda w: (w.amax(-1) > 0.9).float().mean()), "the share of decided queries"),
+    ("measure-saturation", saturation(lambda w: (w.amax(-1) > 0.9).float().mean()), "what does one query do?"),
     ("measure-saturation", saturation(torch.max), "the largest over all queries"),
     ("measure-saturation", lambda d, scale: (draw_scores(d) * scale).amax(-1).median(), "scores are not yet weights"),
     ("measure-saturation", saturation(lambda w: w[:20].amax(-1).median()), "what does one query do?"),
@@ -116,7 +170,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-mixture", 10, "look at the starter's form"),
     ("predict-mixture", "ten", "look at the starter's form"),
     ("predict-mixture", (10, 12, None), "look at the starter's form"),
-    ("measure-saturation", saturation(lambda w: w.amax(-1).mean()), "take the median"),
+    ("measure-saturation", saturation(lambda w: w.amax(-1).mean()), "not their mean"),
     ("measure-saturation", saturation(rescale=lambda scale: 1), "the scale is not used"),
     ("measure-saturation", saturation(rescale=lambda scale: 1 / scale), "you divide"),
     ("measure-saturation", saturation(dim=0), "one query's weights add up to 1 over its keys"),

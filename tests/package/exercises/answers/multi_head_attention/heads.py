@@ -102,7 +102,7 @@ def by_hand(
 ) -> Tensor:
     """From the matrix of the layer, with its bias."""
     h = h or mha.num_heads
-    projected = X @ mha.in_proj_weight.T + (mha.in_proj_bias if bias else 0)
+    projected = X @ mha.in_proj_weight.T + (mha.in_proj_bias if bias and mha.in_proj_bias is not None else 0)
     Q, K, _ = (part.unflatten(2, (h, -1)).transpose(1, 2) for part in projected.chunk(3, 2))
     may = shown(valid_lens, n or X.shape[1])
     return after(mask(Q @ K.mT / math.sqrt(p or Q.shape[3]), may).softmax(-1), may)
@@ -139,6 +139,32 @@ def causal(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
     mask = torch.ones(X.shape[1], X.shape[1]).bool().triu(1)
     padding = ~shown(valid_lens, X.shape[1])
     return mha(X, X, X, key_padding_mask=padding, attn_mask=mask, average_attn_weights=False)[1]
+
+
+def reshaped(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    """The heads are cut without a transpose."""
+    b, n, d = X.shape
+    both = X @ mha.in_proj_weight.T + (0 if mha.in_proj_bias is None else mha.in_proj_bias)
+    Q, K, _ = (part.reshape(b, mha.num_heads, n, -1) for part in both.chunk(3, 2))
+    scores = Q @ K.mT / math.sqrt(d // mha.num_heads)
+    return scores.masked_fill(~shown(valid_lens, n)[:, None, None], -math.inf).softmax(-1)
+
+
+def wrong_order(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    n, h = X.shape[1], mha.num_heads
+    mask = ~shown(valid_lens, n)[:, None].expand(-1, n, -1).repeat(h, 1, 1)
+    return mha(X, X, X, attn_mask=mask, average_attn_weights=False)[1]
+
+
+def in_training(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    return per_head()(mha.train(), X, valid_lens)
+
+
+def without_checks(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    """In_proj_bias is taken for granted."""
+    if mha.in_proj_bias is None:
+        raise TypeError("unsupported operand type(s) for +: 'Tensor' and 'NoneType'")
+    return by_hand(mha, X, valid_lens)
 
 
 RIGHT: dict[str, list[Any]] = {
@@ -205,6 +231,33 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-heads", (2 / 3, 1 / 3, 0, 0.833), "the wrong signs"),
     ("use-heads", (2 / 3, 1 / 3, 0, 0.35), "something in common"),
     ("use-heads", (2 / 3, 1 / 3, 0), "look at the starter's form"),
+    *[
+        (
+            "weights-per-head",
+            lambda *a, fill=fill: by_hand(*a, mask=lambda s, may: s.masked_fill(~may[:, None, None], fill)),
+            "below every score",
+        )
+        for fill in (-1e4, -1e5, -1e6, -1e9, -1e30)
+    ],
+    *[
+        (
+            "weights-per-head",
+            lambda *a, fill=fill: by_hand(*a, mask=lambda s, may: s - fill * ~may[:, None, None]),
+            "Mask before it",
+        )
+        for fill in (1e5, 1e9, 1e30)
+    ],
+    ("weights-per-head", lambda *a: by_hand(*a, mask=lambda s, m: s + ~m[:, None, None] * -math.inf), "0 times inf"),
+    (
+        "weights-per-head",
+        lambda *a: by_hand(*a, mask=lambda s, m: s.exp().masked_fill(~m[:, None, None], 0).log()),
+        "does an exp overflow",
+    ),
+    ("weights-per-head", reshaped, "then transpose"),
+    ("weights-per-head", wrong_order, "each row of your mask"),
+    ("weights-per-head", in_training, "step by step"),
+    ("weights-per-head", without_checks, "run it yourself"),
+    ("weights-per-head", lambda *a: per_head(average=True)(*a)[:, None].expand(-1, a[0].num_heads, -1, -1), "the mean"),
     ("weights-per-head", per_head(average=True), "look for average_attn_weights"),
     ("weights-per-head", lambda mha, X, lens: torch.zeros(2, 4, 4), "a mean over the heads is no head"),
     ("weights-per-head", per_head(shown), "True means ignore"),
@@ -216,13 +269,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("weights-per-head", penalised, "what is left for the others"),
     (
         "weights-per-head",
-        lambda mha, X, lens: by_hand(mha, X, lens, mask=lambda s, may: s.masked_fill(~may[:, None, None], -1e4)),
-        "what is left for the others",
+        lambda mha, X, lens: by_hand(mha, X, lens, mask=lambda s, may: s.masked_fill(~may[:, None, None], -70)),
+        "below every score",
     ),
-    ("weights-per-head", lambda *a: by_hand(*a, bias=False), "what they should be"),
+    ("weights-per-head", lambda *a: by_hand(*a, bias=False), "where is in_proj_bias?"),
     ("weights-per-head", lambda *a: by_hand(*a, h=3), "shape of each step"),
-    ("weights-per-head", lambda *a: by_hand(*a, p=2), "what they should be"),
-    ("weights-per-head", lambda *a: by_hand(*a, p=a[1].shape[2]), "what they should be"),
+    ("weights-per-head", lambda *a: by_hand(*a, p=3), "step by step"),
+    ("weights-per-head", lambda *a: by_hand(*a, p=a[1].shape[2]), "the root of d"),
     (
         "weights-per-head",
         lambda *a: by_hand(*a, after=lambda w, may: w * may[:, None, :, None]),
@@ -231,6 +284,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("weights-per-head", lambda mha, X, lens: per_head()(mha, X, lens[:1].expand(len(X))), "a length of its own"),
     ("weights-per-head", causal, "that is causal"),
     ("weights-per-head", lambda *a: per_head()(*a)[0], "shape of each step"),
-    ("weights-per-head", lambda *a: per_head()(*a) + 1, "what they should be"),
-    ("weights-per-head", lambda *a: per_head()(*a).mT, "what they should be"),
+    ("weights-per-head", lambda *a: per_head()(*a) + 1, "step by step"),
+    ("weights-per-head", lambda *a: per_head()(*a).mT, "step by step"),
 ]

@@ -106,6 +106,26 @@ def one_wide_head(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tenso
     return multi_head()(X, torch.cat(by_heads(W_in, num_heads)), W_o, 1)
 
 
+def with_heads(
+    join: Callable[[Tensor], Tensor], weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1)
+) -> Callable[..., Tensor]:
+    """From the pooled heads (b, h, n, d / h)."""
+
+    def attend(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
+        Q, K, V = (X @ W_in.T).unflatten(2, (num_heads, 3, -1)).permute(3, 0, 2, 1, 4)
+        return join(weigh(Q @ K.mT / math.sqrt(Q.shape[-1])) @ V).reshape(X.shape) @ W_o.T
+
+    return attend
+
+
+def side_by_side(pooled: Tensor) -> Tensor:
+    return pooled.transpose(1, 2).flatten(2)
+
+
+def powers(scores: Tensor) -> Tensor:
+    return scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+
 PARAMETERS = 4 * 512**2
 
 RIGHT: dict[str, list[Any]] = {
@@ -116,6 +136,9 @@ RIGHT: dict[str, list[Any]] = {
         by_loop,
         by_pytorch,
         by_numpy,
+        with_heads(side_by_side),
+        with_heads(lambda pooled: torch.cat([*pooled.unbind(1)], -1)),
+        with_heads(side_by_side, lambda s: (s - s.logsumexp(-1, keepdim=True)).exp()),
         lambda *a: multi_head()(*a).double(),
         lambda X, W_in, W_o, h: multi_head()(X.double(), W_in.double(), W_o.double(), h),
     ],
@@ -140,6 +163,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-heads", (8, PARAMETERS, 64), "the number of heads enters once"),
     ("predict-heads", (8, PARAMETERS, 2), "what do eight narrow heads add up to?"),
     ("predict-heads", 8, "look at the starter's form"),
+    ("multi-head-attention", with_heads(lambda pooled: torch.stack([*pooled.unbind(1)])), "the way back needs"),
+    ("multi-head-attention", with_heads(lambda pooled: torch.stack([*pooled.unbind(1)], -1)), "side by side"),
+    ("multi-head-attention", with_heads(side_by_side, lambda s: s.softmax(1)), "not over the heads"),
+    ("multi-head-attention", multi_head(divisor=lambda d, h: math.sqrt(h)), "how many products does a score add up?"),
+    ("multi-head-attention", with_heads(side_by_side, powers), "does an exp overflow"),
+    ("multi-head-attention", with_heads(side_by_side, lambda s: powers(s).nan_to_num()), "does an exp overflow"),
+    ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(), "shape of each step"),
+    ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(0), "shape of each step"),
+    ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(1), "shape of each step"),
     ("multi-head-attention", multi_head(cut=lambda W, h: W.chunk(3)), "all queries come first"),
     (
         "multi-head-attention",
@@ -165,7 +197,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("multi-head-attention", multi_head(divisor=lambda d, h: math.sqrt(d)), "how long is the dot product in one head?"),
     ("multi-head-attention", multi_head(divisor=lambda d, h: d / h), "not by its root"),
     ("multi-head-attention", multi_head(divisor=lambda d, h: 1), "not scaled"),
-    ("multi-head-attention", multi_head(divisor=lambda d, h: math.sqrt(6)), "write the loop over the heads"),
+    ("multi-head-attention", multi_head(divisor=lambda d, h: math.sqrt(6)), "compare with a loop over the heads"),
     ("multi-head-attention", multi_head(dim=1), "The softmax goes over the keys"),
     (
         "multi-head-attention",
@@ -174,7 +206,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("multi-head-attention", multi_head(last=lambda X, W: X), "where is W_o?"),
     ("multi-head-attention", multi_head(last=lambda X, W: X @ W), "W_o is applied as XWᵀ, too"),
-    ("multi-head-attention", multi_head(last=lambda X, W: X @ W.T + 1), "write the loop over the heads"),
+    ("multi-head-attention", multi_head(last=lambda X, W: X @ W.T + 1), "compare with a loop over the heads"),
     ("multi-head-attention", in_place, "works in place"),
     ("multi-head-attention", lambda *a: multi_head()(*a)[0], "shape of each step"),
     ("multi-head-attention", lambda *a: multi_head()(*a).mT, "shape of each step"),

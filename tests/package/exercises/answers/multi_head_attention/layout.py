@@ -116,8 +116,33 @@ def without_lengths(Q: Tensor, K: Tensor, V: Tensor, valid_lens: Tensor, num_hea
     return heads()(Q, K, V, torch.full_like(valid_lens, len(K)), num_heads)
 
 
+def outside_with_the_wrong_lengths(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    queries, keys, values = (part.unflatten(2, (h, -1)).permute(2, 1, 0, 3).flatten(0, 1) for part in (Q, K, V))
+    scores = queries @ keys.mT / math.sqrt(queries.shape[2])
+    pooled = d2l.masked_softmax(scores, lens.repeat_interleave(h)) @ values
+    return pooled.unflatten(0, (h, -1)).permute(2, 1, 0, 3).flatten(2)
+
+
+def powers(scores: Tensor, lens: Tensor) -> Tensor:
+    shown = scores.exp() * ~hidden(scores, lens)
+    return shown / shown.sum(-1, keepdim=True)
+
+
+def own_softmax(scores: Tensor, lens: Tensor) -> Tensor:
+    return F.softmax(scores.masked_fill(hidden(scores, lens), -math.inf), -1)
+
+
 RIGHT: dict[str, list[Any]] = {
-    "debug-multi-head": [heads(), by_layer, by_batch_first, heads_outside, by_einsum, by_pytorch, example_by_example],
+    "debug-multi-head": [
+        heads(),
+        by_layer,
+        by_batch_first,
+        heads_outside,
+        by_einsum,
+        by_pytorch,
+        example_by_example,
+        heads(weigh=own_softmax),
+    ],
 }
 
 ROOT: dict[str, Any] = {"divisor": lambda d, h: math.sqrt(d)}
@@ -126,6 +151,28 @@ MIXED: dict[str, Any] = {"split": wrong_split, "join": wrong_join}
 
 WRONG: list[tuple[str, Any, str]] = [
     ("debug-multi-head", heads(**MIXED, **ROOT, **REPEAT), "And is that all?"),
+    ("debug-multi-head", heads(join=wrong_join, **ROOT, **REPEAT), "Scale and lengths come next"),
+    ("debug-multi-head", heads(join=wrong_join, **ROOT), "The scale is not right yet, either"),
+    ("debug-multi-head", heads(join=wrong_join, **REPEAT), "The lengths are not right yet, either"),
+    ("debug-multi-head", outside_with_the_wrong_lengths, "which length does it get?"),
+    ("debug-multi-head", heads(weigh=powers), "does an exp overflow"),
+    ("debug-multi-head", heads(weigh=lambda s, lens: powers(s, lens).nan_to_num()), "does an exp overflow"),
+    *[
+        (
+            "debug-multi-head",
+            heads(weigh=lambda s, lens, fill=fill: F.softmax(s.masked_fill(hidden(s, lens), fill), -1)),
+            "below every score",
+        )
+        for fill in (-60, -1e5, -1e6, -1e9, -1e30)
+    ],
+    *[
+        (
+            "debug-multi-head",
+            heads(weigh=lambda s, lens, fill=fill: F.softmax(s - fill * hidden(s, lens), -1)),
+            "Mask before it",
+        )
+        for fill in (1e5, 1e9, 1e30)
+    ],
     ("debug-multi-head", heads(**MIXED), "from other examples and other heads"),
     ("debug-multi-head", heads(**MIXED, **ROOT), "The scale is not right yet, either"),
     ("debug-multi-head", heads(**MIXED, **REPEAT), "The lengths are not right yet, either"),
@@ -138,7 +185,7 @@ WRONG: list[tuple[str, Any, str]] = [
         "and neither is the scale",
     ),
     ("debug-multi-head", heads(**ROOT), "Its root divides the scores"),
-    ("debug-multi-head", heads(**ROOT, **REPEAT), "And then: row 1 of the batch"),
+    ("debug-multi-head", heads(**ROOT, **REPEAT), "And then: which example"),
     ("debug-multi-head", heads(**REPEAT), "which length does it get?"),
     ("debug-multi-head", without_lengths, "the valid lengths are not used"),
     ("debug-multi-head", heads(repeat=lambda lens, h: lens[:1].repeat(len(lens) * h)), "a length of its own"),
@@ -154,7 +201,7 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "debug-multi-head",
         heads(weigh=lambda scores, lens: F.softmax(scores.masked_fill(hidden(scores, lens), -1e4), -1)),
-        "Mask before it",
+        "below every score",
     ),
     ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens.flip(0), h), "compare with a loop"),
     ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens, 1), "compare with a loop"),

@@ -86,6 +86,20 @@ def renormalised(A: Tensor, allowed: Tensor) -> Tensor:
     return A * allowed / (A * allowed).sum(2, keepdim=True)
 
 
+def powers(scores: Tensor, dim: int) -> Tensor:
+    """Powers of e over their sum; the largest is not taken away."""
+    return scores.exp() / scores.exp().sum(dim, keepdim=True)
+
+
+def by_logsumexp(scores: Tensor, dim: int) -> Tensor:
+    return (scores - scores.logsumexp(dim, keepdim=True)).exp()
+
+
+def by_one_hot(sentence: Tensor) -> Tensor:
+    belongs = F.one_hot(sentence).float()
+    return (belongs @ belongs.mT).bool()
+
+
 RIGHT: dict[str, list[Any]] = {
     "predict-causal-row": [(0.5, 0.25, 0.25, 0), torch.tensor([0.5, 0.25, 0.25, 0]), [1 / 2, 1 / 4, 1 / 4, 0.0]],
     "causal-self-attention": [
@@ -94,12 +108,45 @@ RIGHT: dict[str, list[Any]] = {
         in_float64,
         token_by_token,
         attend(masked=lambda scores, may: scores + torch.zeros(may.shape).masked_fill(~may, -math.inf)),
-        attend(masked=lambda scores, may: scores.masked_fill(~may, -1e9)),
+        attend(masked=lambda scores, may: torch.where(may, scores, torch.finfo(scores.dtype).min)),
+        attend(weigh=by_logsumexp),
+        attend(same=by_one_hot),
+        attend(same=lambda s: (s**2)[:, :, None] == (s**2)[:, None]),
+        attend(same=lambda s: (s[:, :, None] - s[:, None]).abs() < 0.5),
         lambda *a: tuple(part.numpy() for part in attend()(*a)),
     ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    *[
+        (
+            "causal-self-attention",
+            attend(masked=lambda scores, may, fill=fill: scores.masked_fill(~may, fill)),
+            "which number is below every score?",
+        )
+        for fill in (-60, -1e4, -1e5, -1e6, -1e9, -1e30)
+    ],
+    *[
+        ("causal-self-attention", attend(masked=lambda s, may, fill=fill: s - fill * ~may), "Mask before it")
+        for fill in (1e5, 1e6, 1e9, 1e30)
+    ],
+    (
+        "causal-self-attention",
+        attend(masked=lambda s, may: s.masked_fill(~may, s.min().item() - 1e9)),
+        "which number is below every score?",
+    ),
+    ("causal-self-attention", attend(weigh=powers), "does an exp overflow"),
+    (
+        "causal-self-attention",
+        attend(masked=unmasked, weigh=lambda s, dim: s.exp(), after=renormalised),
+        "does an exp overflow",
+    ),
+    ("causal-self-attention", attend(masked=lambda s, may: s + ~may * -math.inf), "0 times infinity?"),
+    (
+        "causal-self-attention",
+        attend(masked=lambda s, may: s.clamp(max=1e4).masked_fill(~may, -math.inf)),
+        "cut them off",
+    ),
     ("causal-self-attention", attend(same=one_sentence), "sentence is not used"),
     ("causal-self-attention", attend(same=runs), "a sentence may go on after another one"),
     ("causal-self-attention", attend(order=lambda everything: everything), "a token sees later ones"),
@@ -118,8 +165,8 @@ WRONG: list[tuple[str, Any, str]] = [
         "a token sees only the other sentences",
     ),
     ("causal-self-attention", attend(masked=unmasked, after=renormalised), "Mask before it"),
-    ("causal-self-attention", attend(masked=lambda scores, may: scores.masked_fill(~may, -20)), "Mask before it"),
-    ("causal-self-attention", attend(masked=lambda scores, may: scores.masked_fill(~may, -1e4)), "Mask before it"),
+    ("causal-self-attention", attend(masked=lambda scores, may: scores.masked_fill(~may, -20)), "below every score"),
+    ("causal-self-attention", attend(masked=lambda scores, may: scores.masked_fill(~may, -1e4)), "below every score"),
     (
         "causal-self-attention",
         attend(masked=lambda s, may: s.masked_fill(~may, s.min().item() - 30), after=lambda A, may: A + 1e-3 * ~may),

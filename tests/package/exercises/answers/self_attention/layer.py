@@ -187,11 +187,92 @@ class ByPyTorch(Layer):
         return F.scaled_dot_product_attention(Q, K, V, is_causal=True), A
 
 
+class WithATable(Layer):
+    """A mask of fixed size, which is cut."""
+
+    size = 8
+
+    def forward(self, X: Tensor) -> Any:
+        n = X.shape[1]
+        scores = self.W_q(X) @ self.W_k(X).mT / math.sqrt(self.W_q(X).shape[2])
+        A = scores.masked_fill(~torch.ones(self.size, self.size).bool().tril()[:n, :n], -math.inf).softmax(2)
+        return A @ self.W_v(X), A
+
+
+class WithASmallTable(WithATable):
+    size = 64
+
+
+class CutOffInput(Layer):
+    def forward(self, X: Tensor) -> Any:
+        return super().forward(X.detach())
+
+
+class Zeroed(Layer):
+    """Every parameter begins with 0."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__(d_model, width)
+        for parameter in self.parameters():
+            nn.init.zeros_(parameter)
+
+
+class ZeroedScores(Layer):
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__(d_model, width)
+        for projection in (self.W_q, self.W_k):
+            nn.init.zeros_(projection.weight)
+            nn.init.zeros_(projection.bias)
+
+
+class Orthogonal(Layer):
+    """Other initial values, from which it learns as well."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__(d_model, width)
+        for projection in (self.W_q, self.W_k, self.W_v):
+            nn.init.orthogonal_(projection.weight)
+            nn.init.zeros_(projection.bias)
+
+
+class ByExp(Layer):
+    def forward(self, X: Tensor) -> Any:
+        scores = self.W_q(X) @ self.W_k(X).mT / math.sqrt(self.W_q(X).shape[2])
+        powers = scores.exp().tril()
+        A = powers / powers.sum(2, keepdim=True)
+        return A @ self.W_v(X), A
+
+
 RIGHT: dict[str, list[Any]] = {
-    "debug-self-attention": [Layer, make_lazy, Doubled, Buffered, ByPyTorch, lambda d, p: Layer(d, p).train()],
+    "debug-self-attention": [
+        Layer,
+        make_lazy,
+        Doubled,
+        Buffered,
+        ByPyTorch,
+        Orthogonal,
+        lambda d, p: Layer(d, p).train(),
+    ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("debug-self-attention", WithATable, "run it yourself"),
+    ("debug-self-attention", WithASmallTable, "run it yourself"),
+    ("debug-self-attention", layer(order=lambda everything: torch.ones(5, 5).bool().tril()), "run it yourself"),
+    ("debug-self-attention", CutOffInput, "where does the gradient stop"),
+    ("debug-self-attention", Zeroed, "Begin with random numbers"),
+    ("debug-self-attention", ZeroedScores, "Begin with random numbers"),
+    ("debug-self-attention", ByExp, "does an exp overflow"),
+    *[
+        ("debug-self-attention", layer(masked=lambda s, may, fill=fill: s.masked_fill(~may, fill)), "below every score")
+        for fill in (-60, -1e4, -1e5, -1e6, -1e9, -1e30)
+    ],
+    *[
+        ("debug-self-attention", layer(masked=lambda s, may, fill=fill: s - fill * ~may), "Mask before it")
+        for fill in (1e5, 1e6, 1e9, 1e30)
+    ],
+    ("debug-self-attention", layer(masked=lambda s, may: s + ~may * -math.inf), "0 times infinity?"),
+    ("debug-self-attention", layer(masked=lambda s, may: s * may), "e⁰ is 1"),
     ("debug-self-attention", Starter, "And which width does the scale take the root of?"),
     ("debug-self-attention", d2l.SelfAttention, "run it yourself"),
     ("debug-self-attention", OneForAll, "one layer under three names"),
@@ -233,8 +314,8 @@ WRONG: list[tuple[str, Any, str]] = [
         "Mask before it",
     ),
     ("debug-self-attention", layer(masked=lambda scores, may: scores - 20 * ~may), "Mask before it"),
-    ("debug-self-attention", layer(masked=lambda scores, may: scores.masked_fill(~may, -60)), "Mask before it"),
-    ("debug-self-attention", layer(masked=lambda scores, may: scores.masked_fill(~may, -1e4)), "Mask before it"),
+    ("debug-self-attention", layer(masked=lambda scores, may: scores.masked_fill(~may, -60)), "below every score"),
+    ("debug-self-attention", layer(masked=lambda scores, may: scores.masked_fill(~may, -1e4)), "below every score"),
     ("debug-self-attention", layer(masked=lambda scores, may: scores - 1000 * ~may), "Mask before it"),
     ("debug-self-attention", layer(order=lambda everything: everything.triu()), "the mask is transposed"),
     ("debug-self-attention", layer(order=lambda everything: ~everything.tril()), "or the wrong way round"),

@@ -47,14 +47,30 @@ def stack(
     return measure
 
 
+def feature_by_feature(f: Any, X: Tensor, order: list[int]) -> Any:
+    return max((f(X[:, order]) - f(X)[:, order])[..., i].abs().max() for i in range(X.shape[2]))
+
+
+def into_zeros(f: Any, X: Tensor, order: list[int]) -> Any:
+    shuffled = torch.zeros_like(X)
+    shuffled[:] = f(X)[:, order]
+    return (f(X[:, order]) - shuffled).abs().max()
+
+
+def by_matrix(f: Any, X: Tensor, order: list[int]) -> Any:
+    P = torch.eye(len(order))[order]
+    return (f(P @ X) - P @ f(X)).abs().max()
+
+
 RIGHT: dict[str, list[Any]] = {
     "measure-equivariance": [
         error(),
         lambda f, X, order: (f(X[:, order]) - f(X)[:, order]).abs().max(),
         error(lambda f, X, order: f(X[:, order])[:, inverse(order)] - f(X)),
         lambda f, X, order: max((a - b).abs().max() for a, b in zip(f(X[:, order]), f(X)[:, order], strict=True)),
+        by_matrix,
         lambda f, X, order: torch.dist(f(X[:, order]), f(X)[:, order], p=math.inf),
-        lambda f, X, order: (f(X[:, order]) - f(X).numpy()[:, order]).abs().amax((0, 1)).max(),
+        lambda f, X, order: (f(X[:, order]).detach() - f(X).detach().numpy()[:, order]).abs().amax((0, 1)).max(),
     ],
     "use-equivariance": [(24, 1, 4), torch.tensor([24, 1, 4]), [24.0, 1.0, 4.0]],
     "stacked-self-attention": [
@@ -67,6 +83,15 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("measure-equivariance", feature_by_feature, "print both"),
+    ("measure-equivariance", into_zeros, "run it yourself"),
+    ("measure-equivariance", lambda f, X, order: abs(f(X[:, order]).numpy() - f(X).numpy()[:, order]).max(), "run it"),
+    ("measure-equivariance", lambda *a: round(error()(*a), 4), "print both"),
+    ("measure-equivariance", lambda *a: round(error()(*a), 6), "print both"),
+    ("measure-equivariance", lambda *a: int(error()(*a)), "print both"),
+    ("measure-equivariance", error(lambda f, X, order: f(X) - f(X)[:, order]), "where does g see a shuffled input?"),
+    ("measure-equivariance", error(lambda f, X, order: f(X[:, order])[:, order] - f(X)), "on each of your two sides"),
+    ("use-equivariance", (24, 4, 4), "each row allows another number of keys"),
     ("measure-equivariance", lambda f, X, order: error()(f, X, inverse(order)), "with the inverse of this order"),
     (
         "measure-equivariance",
@@ -81,7 +106,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-equivariance", (12, 1, 4), "itertools.permutations"),
     ("use-equivariance", (24, 0, 4), "one order changes nothing at all"),
     ("use-equivariance", (24, 24, 4), "does the mask arrive?"),
-    ("use-equivariance", (24, 2, 4), "almost kept"),
+    ("use-equivariance", (24, 2, 4), "print the orders that you count"),
     ("use-equivariance", (24, 1, 1), "set padding_mode"),
     ("use-equivariance", (24, 1, 8), "mirror images do not count"),
     ("use-equivariance", (24, 1, 3), "changes nothing counts as well"),
@@ -114,7 +139,7 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "measure-equivariance",
         error(lambda f, X, order: f(X[:, order]) - f(X)[:, inverse(order)]),
-        "not with its inverse",
+        "on each of your two sides",
     ),
     ("stacked-self-attention", stack(lambda X: (X.amax(1) - X.amin(1)).max()), "not over the features of one token"),
     ("stacked-self-attention", stack(lambda X: X.max() - X.min()), "take each feature alone"),
