@@ -108,7 +108,7 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "a solution that is not folded": (unfold_solution, r"mini, code cell 5.*metadata fold it"),
     "an exercise without a check": (
         source(STARTER, "answer = None"),
-        r"mini, Exercise 1\.1.*each call d2l\.check once",
+        r"mini, Exercise 1\.1.*call d2l\.check by the same names",
     ),
     "an output that is not compared without a reason": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\nprint(1 / 7)"),
