@@ -57,7 +57,7 @@ def _expect_error(measure: Any, heads: Tensor, covariance: Tensor) -> None:
     got, expected = read_number(answer), _measure_error(heads, covariance)
     if not is_near(got, expected, loosen(1e-3, answer, expected)):
         singular = torch.linalg.matrix_rank(heads @ covariance @ heads.T) < len(heads)
-        otherwise = _EQUAL if singular else "write the error of one word as in (3.1): what are E[v u] and E[u u] now?"
+        otherwise = _EQUAL if singular else "write the error of one word as in (3.3): what are E[v u] and E[u u] now?"
         hint = find_hint(got, _list_wrong_errors(heads, covariance), otherwise, 1e-3)
         raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
 

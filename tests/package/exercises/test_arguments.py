@@ -108,6 +108,25 @@ def test_a_change_has_the_hint_for_its_kind(make: Callable[[], Any], hint: str) 
     assert hint in changes[0].hint and changes[0].given.startswith("value = ")
 
 
+class Unwritable:
+    @property
+    def given(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_an_argument_that_cannot_be_written_hides_no_error() -> None:
+    with note_changes(), pytest.raises(ZeroDivisionError) as raised:
+        watch(lambda x: 1 / 0)(Unwritable())
+    assert not describe_call(raised.value)
+
+
+def test_of_two_calls_the_inner_one_is_told() -> None:
+    inner = watch(lambda x: 1 / 0)
+    with note_changes(), pytest.raises(ZeroDivisionError) as raised:
+        watch(lambda y: inner(y + 1))(torch.tensor([1.0]))
+    assert "x = " in describe_call(raised.value) and "y = " not in describe_call(raised.value)
+
+
 def test_another_shape_is_a_change() -> None:
     own = torch.zeros(2)
     with note_changes() as changes:

@@ -224,6 +224,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-bag", (0.9, 0.1, 0.7), "know about order"),
     ("predict-bag", (0.9, 0.1, 50), "not per cent"),
     ("encode-words", encode(front=False), "padding stands in front"),
+    ("encode-words", lambda texts, vocabulary, longest: vocabulary["no such word"], "run it yourself"),
     ("encode-words", encode(last=False), "not the first"),
     ("encode-words", encode(front=False, last=False), "padding stands in front"),
     ("encode-words", encode(fixed=True), "no wider than `longest`"),

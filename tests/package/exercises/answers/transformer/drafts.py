@@ -161,6 +161,7 @@ RIGHT: dict[str, list[Any]] = {
 
 WRONG: list[tuple[str, Any, str]] = [
     ("check-draft", draft(lambda same: same.sum()), "later matches mean nothing"),
+    ("check-draft", lambda decoder, state, last, draft: [][len(draft)], "run it yourself"),
     ("check-draft", draft(lambda same: same.long().argmin()), "is there a first wrong token?"),
     ("check-draft", by_nonzero, "is there a first wrong token?"),
     ("check-draft", endless_while, "is there a first wrong token?"),
