@@ -191,9 +191,7 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
         ),
         "open the gates again before you close those of the next pair": pair
         == max(left_closed, key=left_closed.__getitem__),
-        "of all pairs these two cost least together; what counts is how much is left beyond the single costs, each once": both[
-            pair
-        ]
+        "these two cost least together; what is left beyond the single costs, each once?": both[pair]
         == min(both.values()),
     }
     otherwise = "cost of both, minus cost of the first alone, minus cost of the second alone; the largest one"
