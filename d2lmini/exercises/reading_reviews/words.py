@@ -181,7 +181,10 @@ def _expect_words(words: Tensor, rows: list[list[int]], longest: int, given: str
 _WEIGHTS = [7.0, 0.5, 3.0, -2.0, 1.0, -4.0]
 
 
-def _score(tokens: Tensor) -> Tensor:
+def _score(tokens: Any) -> Tensor:
+    if not isinstance(tokens, Tensor) or tokens.dim() != 1:
+        got = tuple(tokens.shape) if isinstance(tokens, Tensor) else type(tokens).__name__
+        raise WrongAnswer("score is given a tensor of shape (n,)", "one review at a time, as a tensor", got=got)
     # Places count, so that deleting differs from replacing; and words depend on each other.
     weights = torch.tensor(_WEIGHTS)[tokens]
     return (weights * torch.arange(1, len(tokens) + 1)).sum() + weights.sum() ** 2 / 10

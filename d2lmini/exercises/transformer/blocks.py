@@ -152,6 +152,7 @@ def check_add_norm(run_stack: Any) -> str:
         (longer, draw_longer, two, 1e-3),
         (torch.full((1, 2, 4), 2.0), "torch.manual_seed(0); X = torch.full((1, 2, 4), 2.0)", one, 1e-4),
         (X / 2000, f"{draw}; X = X / 2000", one, 1e-4),
+        (X, draw, [*three, torch.sin], 1e-3),
     ):
         names = ["mix" if layer is two[1] else f"torch.{layer.__name__}" for layer in layers]
         code = f"layers = [{', '.join(names)}]"
@@ -186,6 +187,7 @@ def _list_wrong_stacks(X: Tensor, layers: list[Layer], norm_first: bool) -> dict
         ),
         "how many layers are there? Each of them adds something": (
             _run_stack(X, layers[:1], right, last=norm_first),
+            _run_stack(X, layers[:-1], right, last=norm_first),
             _run_stack(X, layers[-1:], right, last=norm_first),
         ),
     }

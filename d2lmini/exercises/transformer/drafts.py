@@ -68,6 +68,7 @@ def check_draft(accepted: Any) -> str:
         (7, 4.0, 8, 9, 4, 3),
         (3, 0.1, 2, 0, 1, 0),
         (3, 0.1, 0, 4, 1, 1),
+        (3, 0.01, 1, 4, 5, 3),
     ):
         decoder, state, last = _Scribe(by, slope), torch.tensor([[before]]), torch.tensor([[first]])
         draft = _write_draft(decoder, before, first, length, first_wrong)
@@ -132,10 +133,7 @@ def _list_wrong_counts(length: int, first_wrong: int) -> dict[str, float | tuple
         }
     wrong: dict[str, float | tuple[float, ...]] = {"the wrong token itself does not count": first_wrong + 1.0}
     if first_wrong > 1:
-        hint = (
-            "the first token of this draft is right: what does the decoder write after last? "
-            "Logits at place i belong to the token after input i"
-        )
+        hint = "the first token of this draft is right: what does the decoder write after last?"
         wrong[hint] = 0.0
         if length - first_wrong - 1 > first_wrong + 1:
             wrong["the longest run of right tokens need not be the first"] = length - first_wrong - 1.0

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured, expect_unchanged
 from d2lmini.transformer.stacks import TransformerEncoder
 
+_TURNED = 3  # the case whose leak turns a sign round
+
 Calls = list[tuple[Tensor, Any]]
 
 
@@ -58,7 +60,7 @@ def check_measure_padding(padding_effect: Any) -> str:
             claim="it is the largest change at a real token",
             given=f"{given}: the changes are {[size.tolist() for size in sizes]}",
             hint="subtract what comes out at real tokens, alone and in the batch, and take the largest size",
-            mistakes=_list_wrong_changes(every, sizes),
+            mistakes=_list_wrong_changes(sentences, sizes, i == _TURNED),
         )
         if i == 0:
             _expect_no_effect(padding_effect, sentences, given)
@@ -69,29 +71,46 @@ def _list_cases() -> list[tuple[list[Tensor], list[Tensor]]]:
     """Sentences with tokens 0 in front, inside and at the end; the leak at each token for a token of padding."""
     first = [torch.tensor(words) for words in ([0, 3], [2, 0, 1, 4, 0], [5, 1, 0])]
     leaks = [torch.zeros(len(sentence), 2) for sentence in first]
-    leaks[0][1, 0], leaks[2][0, 0], leaks[2][2] = 0.25, 0.5, torch.tensor([-1.25, 0.75])
+    leaks[0][1, 0], leaks[2][0, 0], leaks[2][1, 0], leaks[2][2] = 0.25, 0.5, 0.625, torch.tensor([-1.25, 0.75])
     second = [torch.tensor(words) for words in ([7, 7, 0, 6], [0])]
     other = [torch.zeros(4, 2), torch.tensor([[-1.5, 1.0]])]
     third = [torch.tensor(words) for words in ([4, 0], [4, 0], [3, 5, 0, 0, 1, 2])]
-    last = [torch.tensor([[0.125, -0.25], [0.0, 0.0]])] * 2 + [torch.zeros(6, 2)]
-    return [(first, leaks), (second, other), (third, last)]
+    last = [torch.tensor([[0.125, -0.25], [0.09375, 0.0]])] * 2 + [torch.zeros(6, 2)]
+    turned = [torch.tensor([3]), torch.tensor([2, 4])]  # each leak turns a sign round
+    equal = [torch.tensor([1, 2]), torch.tensor([3, 0])]
+    return [
+        (first, leaks),
+        (second, other),
+        (third, last),
+        (turned, [torch.tensor([[-6.0, -12.0]]), torch.zeros(2, 2)]),
+        (equal, [torch.zeros(2, 2)] * 2),
+    ]
 
 
-def _list_wrong_changes(every: Tensor, sizes: list[Tensor]) -> dict[str, float | tuple[float, ...]]:
+def _list_wrong_changes(
+    sentences: list[Tensor], sizes: list[Tensor], turned: bool
+) -> dict[str, float | tuple[float, ...]]:
+    if turned:
+        return {"here a number keeps its size and turns its sign: subtract first, then take the size": 0.0}
+    every = torch.cat([size.flatten() for size in sizes])
     ends = [size.abs().max().item() for size in (sizes[0], sizes[-1])]
     tokens = torch.cat(sizes)  # (all tokens, 2)
     right = every.abs().max().item()
+    words = torch.cat(sizes)[torch.cat(sentences) != 0].abs().max().item()
+    kinds = [torch.stack([size[place] for size in sizes]).abs().max().item() for place in (0, -1)]
     return {
+        "0 may be a word: a length says what is real, not the number of a token": tuple(
+            found for found in (words,) if 0 < found < right
+        ),
         "a change may be negative: take its size": every.max().item(),
         "the largest change, not the mean": (every.abs().mean().item(), tokens.abs().amax(dim=1).mean().item()),
         "the largest change, not the sum": every.abs().sum().item(),
         "the largest change, not the length of them all": every.norm().item(),
         "the change of a number, not the length of a token's change": tokens.norm(dim=1).max().item(),
         "the largest change, not its square": right**2,
-        "all sentences of the batch, please": tuple(end for end in ends if 0 < end < right),
-        "each real token of a sentence counts, not only its first or last one": (
-            torch.stack([size[0] for size in sizes]).abs().max().item(),
-            torch.stack([size[-1] for size in sizes]).abs().max().item(),
+        "all sentences of the batch, please": tuple(end for end in ends if 0 <= end < right),
+        "each real token of a sentence counts, not only its first or last one": tuple(
+            kind for kind in kinds if 0 < kind < right
         ),
         "at the padding itself the output means nothing: leave it out": 99.0,
         "what leaks here must show: compare each sentence in the batch with the sentence alone": 0.0,
@@ -119,7 +138,7 @@ def _expect_batch(calls: Calls, sentences: list[Tensor], given: str) -> None:
     for sentence in sentences:
         n = len(sentence)
         rows = [
-            (tokens[i], lens, i)
+            (tokens, lens, i)
             for tokens, lens in calls
             for i in range(len(tokens) if tokens.dim() == 2 else 0)
             if tokens.shape[1] == longest
@@ -130,22 +149,23 @@ def _expect_batch(calls: Calls, sentences: list[Tensor], given: str) -> None:
                 "the sentences share a batch", hint, given=given, got=[call[0].tolist() for call in calls]
             )
         padded = torch.cat([sentence, sentence.new_zeros(longest - n)])
-        fitting = [(lens, i) for row, lens, i in rows if torch.equal(row, padded)]
+        fitting = [(tokens, lens, i) for tokens, lens, i in rows if torch.equal(tokens[i], padded)]
         if not fitting:
             hint = "the real tokens first, then zeros up to the longest sentence"
-            got = [row.tolist() for row, _, _ in rows]
+            got = [tokens[i].tolist() for tokens, _, i in rows]
             raise WrongAnswer("padding stands behind", hint, given=given, expected=padded, got=got)
         _expect_lengths(fitting, n, longest, padded, given)
 
 
-def _expect_lengths(fitting: list[tuple[Any, int]], n: int, longest: int, padded: Tensor, given: str) -> None:
-    known = [lens[i].item() for lens, i in fitting if isinstance(lens, Tensor) and lens.dim() == 1 and i < len(lens)]
+def _expect_lengths(fitting: list[tuple[Tensor, Any, int]], n: int, longest: int, padded: Tensor, given: str) -> None:
+    whole = [call for call in fitting if isinstance(call[1], Tensor) and call[1].shape == call[0].shape[:1]]
+    known = [lens[i].item() for _, lens, i in whole]
     if n in known or n == longest:
         return
     if not known:
         hint = "how is the encoder to know what is padding? One length for each sentence"
-        raise WrongAnswer("the encoder is given valid_lens, (batch,)", hint, given=given, got=fitting[0][0])
+        raise WrongAnswer("the encoder is given valid_lens, (batch,)", hint, given=given, got=fitting[0][1])
     hint = "valid_lens says how many tokens count: padding does not"
-    if known[0] == (padded != 0).sum() < longest:
+    if torch.equal(whole[0][1], (whole[0][0] != 0).sum(dim=1)):
         hint = "0 may be a word: the length of a sentence is what it was before you padded it"
     raise WrongAnswer("the lengths are those of the sentences", hint, given=given, expected=n, got=known[0])

@@ -69,6 +69,9 @@ _CODE = {
     "g[0]": lambda g: g[0],
     # a score below 0 is a loss as well
     "2 - 4 * g[0] - 3 * g[1] - g[2]": lambda g: 2 - 4 * g[0] - 3 * g[1] - g[2],
+    "1e7 - 5e6 * g[0] - 3e6 * g[1] - 1e4 * g[2]": lambda g: 1e7 - 5e6 * g[0] - 3e6 * g[1] - 1e4 * g[2],
+    # more heads than the models of the chapter have
+    "60 - sum((10 - i) * g[i] for i in range(10))": lambda g: 60 - sum((10 - i) * g[i] for i in range(10)),
 }
 
 
@@ -76,7 +79,7 @@ _CODE = {
 def check_prune_carefully(prune: Any) -> str:
     """`prune(loss, num_heads, keep)` returns the heads that are left when the least missed one goes each time."""
     expect_function(prune)
-    twins, trap, harmful, together, single, negative = _CODE
+    twins, trap, harmful, together, single, negative, large, many = _CODE
     cases: list[tuple[str, int, int, _Choices]] = [
         (twins, 5, 3, ([0, 2, 3], [2, 3, 4])),
         (twins, 5, 5, ([0, 1, 2, 3, 4],)),
@@ -87,13 +90,15 @@ def check_prune_carefully(prune: Any) -> str:
         (twins, 5, 4, ([1, 2, 3, 4], [0, 1, 2, 3])),
         (single, 1, 1, ([0],)),
         (negative, 3, 2, ([0, 1],)),
+        (large, 3, 2, ([0, 1],)),
+        (many, 10, 9, ([0, 1, 2, 3, 4, 5, 6, 7, 8],)),
     ]
     for code, num_heads, keep, expected in cases:
         given = f"num_heads, keep = {num_heads}, {keep}; loss = lambda g: {code}"
         loss = Counted(_CODE[code], num_heads, given)
         found = prune(loss, num_heads, keep)
         heads = read_heads(found)
-        if heads is None:
+        if heads is None or isinstance(found, (set, frozenset)):  # a set has no order
             raise WrongAnswer("it returns the heads that are left", "return a list", given=given, got=found)
         if sorted(heads) not in expected:
             hint = _find_pruning_hint(loss, num_heads, keep, sorted(heads), expected)
@@ -101,6 +106,8 @@ def check_prune_carefully(prune: Any) -> str:
                 hint = "if you try all sets of heads, you find this one; here one head goes at a time, from those left"
             if code == negative:
                 hint = "losses are below 0 here, and -5 is smaller than -2: which head goes first?"
+            if code == large:
+                hint = "losses may be as large as you like: what is the first of them compared with?"
             claim = "at each step the least missed head goes"
             raise WrongAnswer(claim, hint, given=given, expected=expected[0], got=heads)
         if heads != sorted(heads):
@@ -120,7 +127,7 @@ def _find_pruning_hint(loss: Loss, num_heads: int, keep: int, found: list[int], 
         alone.append(float(loss(gates)))
     ranked = sorted(range(num_heads), key=alone.__getitem__)
     if found == sorted(ranked[-keep:]):
-        return "that list was made once: after one twin has gone, how important is the other?"
+        return "is each choice made afresh? After one twin has gone, how important is the other?"
     if found == sorted(ranked[:keep]):
         return "those are the least missed ones: they go, the others stay"
     return "for each head that is left: the loss without it and without those that went before. Remove the smallest"

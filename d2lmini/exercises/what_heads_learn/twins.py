@@ -76,6 +76,19 @@ _TWINS: dict[str, tuple[Loss, int, tuple[int, int]]] = {
     ),
     # no difference is positive
     "1 - g[0] * g[1]": (lambda g: 1 - g[0] * g[1], 2, (0, 1)),
+    "1e7 * (1 - g[0] * g[1])": (lambda g: 1e7 * (1 - g[0] * g[1]), 2, (0, 1)),
+    # removing 0 or 1 alone helps
+    "3 * g[0] + 3 * g[1] - 5 * max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3])) + 10": (
+        lambda g: 3 * g[0] + 3 * g[1] - 5 * max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3])) + 10,
+        4,
+        (0, 1),
+    ),
+    # head 2 has two lesser twins
+    "3 * (1 - max(g[0], g[1])) + 2 * (1 - max(g[2], g[3])) + 2 * (1 - max(g[2], g[4]))": (
+        lambda g: 3 * (1 - max(g[0], g[1])) + 2 * (1 - max(g[2], g[3])) + 2 * (1 - max(g[2], g[4])),
+        5,
+        (0, 1),
+    ),
     "2 * (1 - g[0] * g[1]) + 2 * (1 - g[0] * g[2]) + 0.5 * (1 - g[1] * g[2])": (
         lambda g: 2 * (1 - g[0] * g[1]) + 2 * (1 - g[0] * g[2]) + 0.5 * (1 - g[1] * g[2]),
         3,
@@ -151,23 +164,24 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
     share = {two: both[two] / (both[two] - excess[two] + 1e-6) for two in pairs}
     alone = _measure_heads(loss, num_heads, closed=False)
     helps = min([*both.values(), *alone]) < 0
-    by_size, bounded = (
-        {two: cut(both[two]) - cut(alone[two[0]]) - cut(alone[two[1]]) for two in pairs} for cut in (abs, _bound)
-    )
+    unsigned = [
+        max(pairs, key=lambda two: whole(both[two]) - cut(alone[two[0]]) - cut(alone[two[1]]))
+        for cut in (abs, _bound)
+        for whole in (cut, float)
+    ]
     left_closed = _leave_closed(loss, num_heads)
     hints = {
         "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
             max(excess.values()) < 0
         ),
-        "a removal may help: its cost is then negative. Keep the sign": helps
-        and pair in (max(by_size, key=by_size.__getitem__), max(bounded, key=bounded.__getitem__)),
+        "a removal may help: its cost is then negative. Keep the sign": helps and pair in unsigned,
         "these two cost less together than the sum: the right difference, but the wrong end of it": (
             excess[pair] == min(excess.values()) < 0
         ),
-        "cost of both minus the two single costs, each once; not a ratio, which is large where both are tiny": (
+        "of these two the ratio is largest; a difference counts: cost of both minus the single costs, each once": (
             share[pair] == max(share.values())
         ),
-        "two heads with different tasks cost much together; subtract what each of them costs alone": (
+        "these two cost most together, as heads with different tasks may: what do they cost beyond the sum?": (
             both[pair] == max(both.values())
         ),
         "begin with the whole model, where all gates are 1, and remove": not from_open
@@ -177,7 +191,7 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
         ),
         "open the gates again before you close those of the next pair": pair
         == max(left_closed, key=left_closed.__getitem__),
-        "two heads that do nothing cost nothing together either: subtract what each costs alone, each once": both[pair]
+        "these two cost least together; what is left beyond the single costs, each once?": both[pair]
         == min(both.values()),
     }
     otherwise = "cost of both, minus cost of the first alone, minus cost of the second alone; the largest one"

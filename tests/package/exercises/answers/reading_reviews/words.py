@@ -269,5 +269,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("effect-of-words", effects_summed, "put the words back"),
     ("effect-of-words", effects_step_by_step, "put the words back"),
     ("effect-of-words", keep_one, "keep the other words"),
+    ("effect-of-words", lambda score, t, w: effects()(lambda x: score(x.tolist()), t, w), "as a tensor"),
+    ("effect-of-words", lambda score, t, w: effects()(lambda x: score(x[None]), t, w), "one review at a time"),
     ("effect-of-words", lambda *a: effects()(*a).sum(), "shape of each step"),
 ]

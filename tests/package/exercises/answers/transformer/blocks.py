@@ -173,6 +173,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("add-norm", stacked(last=lambda norm_first: False), "which norm is missing?"),
     ("add-norm", stacked(last=lambda norm_first: True), "the stack needs no other one"),
     ("add-norm", stacked(order=lambda layers: layers[::-1]), "the first one first"),
+    ("add-norm", stacked(order=lambda layers: layers[:3]), "how many layers are there?"),
     ("add-norm", stacked(order=only_first), "how many layers are there?"),
     ("add-norm", stacked(order=lambda layers: layers[-1:]), "how many layers are there?"),
     ("add-norm", each_from_the_bottom, "what the first one has left in the stream"),

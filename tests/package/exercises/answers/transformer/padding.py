@@ -90,6 +90,33 @@ def as_floats(encoder: Any, sentences: Sentences) -> Any:
     return padded()(encoder, [sentence.float() for sentence in sentences])
 
 
+def by_size(encoder: Any, sentences: Sentences) -> float:
+    """Subtracts the sizes."""
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    found = encoder(batch, lens).abs()
+    rows = [row[: len(s)] - encoder(s[None])[0].abs() for row, s in zip(found, sentences, strict=True)]
+    return max(row.abs().max().item() for row in rows)
+
+
+def only_padded(encoder: Any, sentences: Sentences) -> float:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    together = enumerate(encoder(batch, lens))
+    shorter = [(row, sentences[i]) for i, row in together if len(sentences[i]) < batch.shape[1]]
+    return max((row[: len(s)] - encoder(s[None])[0]).abs().max().item() for row, s in shorter)
+
+
+def where_not_zero(encoder: Any, sentences: Sentences) -> float:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    together = encoder(batch, lens)
+    changes = [row[: len(s)] - encoder(s[None])[0] for row, s in zip(together, sentences, strict=True)]
+    return torch.cat(changes)[torch.cat(sentences) != 0].abs().max().item()
+
+
+def only_last_sentence(encoder: Any, sentences: Sentences) -> Any:
+    batch, lens = pad_sequence(sentences, batch_first=True), torch.tensor([len(s) for s in sentences])
+    return (encoder(batch, lens)[-1, : lens[-1]] - encoder(sentences[-1][None])[0]).abs().max()
+
+
 RIGHT: dict[str, list[Any]] = {
     "measure-padding": [padded(), one_sentence_at_a_time, with_mask, padded(lambda change: change.abs().max().item())],
 }
@@ -120,6 +147,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-padding", padded(fill=1), "then zeros"),
     ("measure-padding", padded(front=True), "the real tokens first"),
     ("measure-padding", lambda encoder, sentences: 0.0, "pad_sequence, or F.pad"),
+    ("measure-padding", by_size, "turns its sign"),
+    ("measure-padding", only_padded, "run it yourself"),
+    ("measure-padding", where_not_zero, "0 may be a word"),
+    ("measure-padding", only_last_sentence, "all sentences of the batch"),
+    ("measure-padding", padded(lens=lambda s, batch: torch.tensor([len(x) - 1 for x in s])), "padding does not"),
     ("measure-padding", only_last, "not only its first or last one"),
     ("measure-padding", against_padded_alone, "the sentence alone"),
     ("measure-padding", as_floats, "looked up by integers"),

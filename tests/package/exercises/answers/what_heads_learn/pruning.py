@@ -203,12 +203,12 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("find-twins", costliest_pair, "two heads with different tasks"),
-    ("find-twins", cheapest_pair, "cost nothing together"),
+    ("find-twins", costliest_pair, "these two cost most together"),
+    ("find-twins", cheapest_pair, "these two cost least together"),
     ("find-twins", two_costliest_but_one, "minus cost of the first alone"),
     ("find-twins", twice_the_sum, "each once"),
     ("find-twins", beyond_twice_the_larger, "each once"),
-    ("find-twins", by_ratio, "not a ratio"),
+    ("find-twins", by_ratio, "the ratio is largest"),
     ("find-twins", by_size_of_excess, "the wrong end of it"),
     ("find-twins", least_excess, "the wrong end of it"),
     ("find-twins", lambda *a: (2.5, 4.0), "return i, j"),
@@ -223,7 +223,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-twins", [5], "find the question on whose place"),
     ("find-twins", lambda *a: (1, 1), "no twin of itself"),
     ("find-twins", lambda *a: 0.5, "return i, j"),
-    ("prune-carefully", one_list, "made once"),
+    ("prune-carefully", one_list, "made afresh"),
     ("prune-carefully", least_missed, "they go, the others stay"),
     ("prune-carefully", forward_selection, "here one head goes at a time"),
     ("prune-carefully", lambda loss, n, keep: carefully(loss, n, keep)[::-1], "sort them"),
@@ -233,7 +233,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("prune-carefully", least_change, "the loss without it"),
     ("prune-carefully", best_subset, "if you try all sets"),
     ("prune-carefully", lambda *a: 3, "return a list"),
+    ("prune-carefully", lambda *a: {*carefully(*a)}, "return a list"),
     ("prune-carefully", most_missed, "they go, the others stay"),
-    ("prune-carefully", forgets_the_removed, "made once"),
+    ("prune-carefully", forgets_the_removed, "made afresh"),
     ("prune-carefully", lambda loss, n, keep: list(range(n))[-keep:], "the loss without it"),
 ]

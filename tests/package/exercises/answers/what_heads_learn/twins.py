@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -81,6 +82,50 @@ def most_alike(loss: Loss, num_heads: int) -> tuple[int, int]:
     return min(pairs, key=lambda pair: abs(alone[pair[0]] - alone[pair[1]]))
 
 
+def by_costs(excess: Callable[[float, float, float], float], most: float = -1e9) -> Callable[[Loss, int], Any]:
+    """The pair with the largest `excess` of the cost of both and of each alone, if it is more than `most`."""
+
+    def answer(loss: Loss, num_heads: int) -> Any:
+        largest, found = most, None
+        whole = float(loss(torch.ones(num_heads)))
+        alone = [float(loss(1 - row)) - whole for row in torch.eye(num_heads)]
+        for i, j in itertools.combinations(range(num_heads), 2):
+            both = float(loss(1 - torch.eye(num_heads)[i] - torch.eye(num_heads)[j])) - whole
+            if excess(both, alone[i], alone[j]) > largest:
+                largest, found = excess(both, alone[i], alone[j]), (i, j)
+        return found
+
+    return answer
+
+
+def two_most_replaceable(loss: Loss, num_heads: int) -> list[int]:
+    """The heads whose excesses with all others have the largest sums."""
+    whole, eye = float(loss(torch.ones(num_heads))), torch.eye(num_heads)
+    alone = [float(loss(1 - row)) - whole for row in eye]
+    table = torch.zeros(num_heads, num_heads)
+    for i, j in itertools.combinations(range(num_heads), 2):
+        table[i, j] = table[j, i] = float(loss(1 - eye[i] - eye[j])) - whole - alone[i] - alone[j]
+    return table.sum(dim=1).topk(2).indices.tolist()  # type: ignore[no-any-return]
+
+
+def pruned_below(most: float, width: int = 99) -> Callable[[Loss, int, int], list[int]]:
+    """Knows no loss larger than `most`, and no more than `width` heads."""
+
+    def answer(loss: Loss, num_heads: int, keep: int) -> list[int]:
+        left = list(range(num_heads))
+        while len(left) > keep:
+            least, least_missed = most, left[0]
+            for head in left[:width]:
+                gates = torch.zeros(num_heads)
+                gates[[other for other in left if other != head]] = 1
+                if float(loss(gates)) < least:
+                    least, least_missed = float(loss(gates)), head
+            left.remove(least_missed)
+        return left
+
+    return answer
+
+
 def pruned(change: Callable[[float], float]) -> Callable[[Loss, int, int], list[int]]:
     """Removes the head after which what becomes of the loss is smallest."""
 
@@ -114,6 +159,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", twins(gate=0.5), "0 removes a head"),
     ("find-twins", twins(gate=-1.0), "0 removes a head"),
     ("find-twins", gates_left_closed, "open the gates again"),
+    ("find-twins", by_costs(lambda both, a, b: both - a - b, -1e6), "no difference needs to be positive"),
+    ("find-twins", by_costs(lambda both, a, b: both - abs(a) - abs(b)), "a removal may help"),
+    ("find-twins", by_costs(lambda both, a, b: both - max(a, 0) - max(b, 0)), "a removal may help"),
+    ("find-twins", two_most_replaceable, "beyond the single costs"),
+    ("prune-carefully", pruned_below(1e4), "what is the first of them compared with?"),
+    ("prune-carefully", pruned_below(1e9, 8), "for each head that is left"),
     ("find-twins", most_alike, "minus cost of the first alone"),
     ("prune-carefully", pruned(abs), "losses are below 0 here"),
     ("prune-carefully", pruned(lambda loss: max(0.0, loss)), "losses are below 0 here"),
