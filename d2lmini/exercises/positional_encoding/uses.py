@@ -151,6 +151,8 @@ def check_measure_trust(measure: Any) -> str:
     probes = [
         ("the sinusoids of width 32", make_table(0, 60, 32)),
         ("the sinusoids of width 16", make_table(0, 60, 16)),
+        ("60 rows of width 32, with 10 in (5.2) instead of 10000", make_table(0, 60, 32, width=128)),
+        ("200 rows of width 6, with 100 in (5.2) instead of 10000", make_table(0, 200, 6, width=12)),
         *(
             (f"P = {rows}", torch.tensor(rows, dtype=torch.float64))
             for rows in (
@@ -159,6 +161,8 @@ def check_measure_trust(measure: Any) -> str:
                 [[1, 0], [2, 1], [0, 1], [1, 5]],
                 [[2, 0], [1, 7], [3, 0], [-1, 0], [-2, 8]],
                 [[3, 0], [-1, 1], [-4, 1], [-2, 1], [-2, 5]],
+                [[1, 0], [5, 0], [4, 0], [4.5, 0], [2, 0], [6, 0]],
+                [[1, 0], [1.001, 0], [1, 0], [1.002, 0]],
             )
         ),
     ]
@@ -177,7 +181,7 @@ def check_measure_trust(measure: Any) -> str:
                 expected=str(right),
                 got=str(got),
             )
-    return "right for sinusoids of two widths and for five other tables"
+    return "right for sinusoids of four kinds and for seven other tables"
 
 
 def _read_distance(measure: Any, given: str, P: Tensor) -> float | None:
@@ -242,7 +246,12 @@ prediction(
         "with 10",
         4,
         hint="10000 in (5.2) becomes 10: call your function with that table, 60 rows of width 128",
-        mistakes={"that is 10000, as before": 11, "that is 100": 18, "that is where the product rises": 7},
+        mistakes={
+            "that is 10000, as before": 11,
+            "that is 100": 18,
+            "that is where the product rises": 7,
+            "is your function right? A larger product may be many places further away": 6,
+        },
     ),
     right="18 and 4: neither the largest base nor the smallest is best for telling distances",
 )

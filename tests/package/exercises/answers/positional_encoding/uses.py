@@ -171,6 +171,17 @@ def by_lengths(P: Tensor) -> int | None:
     return next((k for k in range(1, len(near)) if max(near[k:]) > near[k]), None)
 
 
+def before_a_rise(P: Tensor) -> int | None:
+    """The last distance before the product rises again after it has fallen."""
+    products = (P @ P[0]).tolist()
+    return next((k for k in range(1, len(products) - 1) if products[k] < products[k + 1]), None)
+
+
+def rounded(P: Tensor) -> Any:
+    products = [round(product, 2) for product in (P @ P[0]).tolist()]
+    return next((k for k in range(1, len(products)) if max(products[k:]) > products[k]), None)
+
+
 RIGHT: dict[str, list[Any]] = {
     "debug-decoding": [decode(), keys_from_the_whole, all_at_once, example_by_example, filled_in],
     "measure-trust": [beaten(), by_a_running_maximum, by_a_table, lambda P: beaten()(P / P[0].norm())],
@@ -225,7 +236,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-trust", lambda P: beaten()(torch.cat([P[0].abs()[None], P])[1:].abs()), "print the products"),
     ("measure-trust", with_absolute_products, "with their signs"),
     ("measure-trust", by_lengths, "print the products"),
-    ("measure-trust", beaten(step=2), "print the products"),
+    *(("measure-trust", beaten(step=step), "print the products") for step in (2, 5, 20, 30, 40, 58)),
+    ("measure-trust", lambda P: beaten()(P[:20]), "print the products"),
+    ("measure-trust", lambda P: beaten()(P[:60]), "print the products"),
+    ("measure-trust", before_a_rise, "may be further away than the next"),
+    ("measure-trust", rounded, "print the products"),
     ("measure-trust", lambda P: beaten()(P @ P.T), "print the products"),
     ("measure-trust", the_winner, "print the products"),
     ("measure-trust", lambda P: None, "print the products"),
@@ -238,6 +253,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-trust", (7, 4), "10000 in (5.2) becomes 100"),
     ("use-trust", (18, 11), "as before"),
     ("use-trust", (18, 18), "that is 100"),
+    ("use-trust", (18, 6), "is your function right?"),
     ("use-trust", (18, 7), "where the product rises"),
     ("use-trust", (18, 3), "10000 in (5.2) becomes 10:"),
 ]
