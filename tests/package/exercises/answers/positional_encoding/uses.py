@@ -112,6 +112,23 @@ def for_five(layer: Any, encoding: Any, X: Tensor) -> Tensor:
     return decode()(layer, encoding, X[:, :5])
 
 
+def of_zeros(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    """As if every encoding added a table."""
+    Z = X + encoding(torch.zeros_like(X))
+    return decode("none", "none")(layer, None, Z)
+
+
+def last_tokens(most: int) -> Callable[[Any, Any, Tensor], Tensor]:
+    """Keeps so many tokens, and forgets those before them."""
+
+    def answer(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+        Z = encoding(X)
+        pasts = [Z[:, max(0, i + 1 - most) : i + 1] for i in range(X.shape[1])]
+        return torch.cat([layer(past[:, -1:], past, past) for past in pasts], dim=1)
+
+    return answer
+
+
 def zeroes_the_table(layer: Any, encoding: Any, X: Tensor) -> Tensor:
     encoding.P.data.zero_()
     return decode("zero", "none")(layer, encoding, X)
@@ -220,6 +237,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-decoding", of_the_weights, "call it, no more"),
     ("debug-decoding", lambda layer, encoding, X: 2 * decode()(layer, encoding, X), "compare the first output"),
     ("debug-decoding", lambda layer, encoding, X: layer(X, X, X), "compare the first output"),
+    ("debug-decoding", of_zeros, "is it called with the tokens themselves?"),
+    *(("debug-decoding", last_tokens(most), "how many tokens are kept?") for most in (3, 8, 11)),
     ("debug-decoding", zeroes_the_table, "Its query has no position (this is not the only"),
     ("debug-decoding", first_example, "what about the others?"),
     ("debug-decoding", decode_in_place, "changes the caller's tensor"),
