@@ -108,7 +108,8 @@ def check(name: str, answer: Any, *, hint: bool = True) -> None:
         if isinstance(error, NotImplementedError) and is_untouched(error, answer):
             verdict = f"{name}: not attempted yet"
         else:
-            verdict, clue = verdict + _describe_error(error), "run it yourself on a small input and look at the shapes"
+            verdict += _describe_error(error)
+            clue = "run it yourself on a small input and look at the shapes and dtypes"
     print(f"{verdict}\n  hint: {clue}" if clue and hint else verdict)
 
 

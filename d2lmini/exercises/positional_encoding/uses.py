@@ -30,7 +30,7 @@ _CODES = (
     "encoding, layer = d2l.PositionalEncoding(8, 0), d2l.DotProductAttention(0)",
     "encoding, layer = d2l.LearnedPositionalEncoding(4, 0), d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)",
     "layer = d2l.DotProductAttention(0); encoding = lambda X, offset=0: "
-    "X + torch.arange(offset, offset + X.shape[1])[:, None] / 4",
+    "X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20",
 )
 
 
@@ -40,7 +40,7 @@ def _make_parts(which: int) -> tuple[Callable[..., Tensor], Callable[..., Any]]:
         return PositionalEncoding(8, 0.0), DotProductAttention(0.0)
     if which == 1:
         return LearnedPositionalEncoding(4, 0.0), MultiHeadAttention(4, 4, 4, 4, 2, 0.0)
-    return lambda X, offset=0: X + torch.arange(offset, offset + X.shape[1])[:, None] / 4, DotProductAttention(0.0)
+    return lambda X, offset=0: X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20, DotProductAttention(0.0)
 
 
 @checker("debug-decoding")
@@ -48,27 +48,20 @@ def check_debug_decoding(decode: Any) -> str:
     """`decode(layer, encoding, X)`: a causal layer, one token at a time."""
     expect_function(decode)
     for which, (shape, name) in enumerate(
-        (((3, 5, 8), "sinusoids"), ((2, 7, 4), "weights"), ((2, 3, 6), "a function"))
+        (((3, 5, 8), "sinusoids"), ((2, 7, 4), "weights"), ((2, 12, 6), "a function"))
     ):
         (X,), given = draw_inputs(which + 3, X=shape)
         encoding, layer = _make_parts(which)  # draws what the code in the report draws
         given = f"{given}; {_CODES[which]}"
         placed = encoding(X)
         right = layer(placed, placed, placed, mask=causal_mask(shape[1])).detach()
-        pool = DotProductAttention(0.0)
         hint = "compare the first output, then the second: with which queries, keys and values was it made?"
         mistakes = _list_wrong_outputs(encoding(torch.zeros(1, 2 * shape[1], shape[2]))[0].detach(), X[0])
         if which:
             hint = "for dot-product attention and sinusoids it is right: do you call encoding and layer as they are?"
-            table = X + make_table(0, shape[1], shape[2]).float()
-            mistakes = {
-                "positions come from encoding(X, offset=...): are there some of your own?": layer(
-                    *[table] * 3, mask=causal_mask(shape[1])
-                )[0].detach(),
-                "layer has weights of its own: where is it called?": pool(
-                    *[placed.detach()] * 3, mask=causal_mask(shape[1])
-                )[0],
-            }
+            mistakes = _list_short_cuts(layer, encoding, X)
+        forgotten = "how many tokens are kept? The newest one asks all those before it"
+        mistakes = {**mistakes, forgotten: _forget(layer, placed)}
         try:
             found = decode(layer, encoding, handed := X.clone())
         except AttributeError as error:
@@ -83,6 +76,28 @@ def check_debug_decoding(decode: Any) -> str:
     return (
         "the same as all at once, for each token: with sinusoids, with a learned table and weights, and with a function"
     )
+
+
+def _list_short_cuts(layer: Callable[..., Any], encoding: Callable[..., Tensor], X: Tensor) -> dict[str, Any]:
+    """The outputs for the first sequence where encoding or layer is taken for another one."""
+    n, d = X.shape[1:]
+    taken: dict[str, tuple[Callable[..., Any], Tensor]] = {
+        "positions come from encoding(X, offset=...): are there some of your own?": (layer, X + make_table(0, n, d)),
+        "encoding need not add a table to X: is it called with the tokens themselves?": (
+            layer,
+            X + encoding(torch.zeros_like(X)),
+        ),
+        "layer has weights of its own: where is it called?": (DotProductAttention(0.0), encoding(X)),
+    }
+    mask = causal_mask(n)
+    return {hint: mix(*[Z.float()] * 3, mask=mask)[0].detach() for hint, (mix, Z) in taken.items()}
+
+
+def _forget(layer: Callable[..., Any], placed: Tensor) -> tuple[Tensor, ...]:
+    """The outputs for the first sequence where only the last tokens are kept: two of them, or more, but not all."""
+    n = placed.shape[1]
+    masks = [causal_mask(n).triu(1 - kept) for kept in range(2, n)]
+    return tuple(layer(placed, placed, placed, mask=mask)[0].detach() for mask in masks)
 
 
 _PLACES: dict[str, Callable[[Tensor, int], Tensor]] = {
@@ -151,6 +166,8 @@ def check_measure_trust(measure: Any) -> str:
     probes = [
         ("the sinusoids of width 32", make_table(0, 60, 32)),
         ("the sinusoids of width 16", make_table(0, 60, 16)),
+        ("60 rows of width 32, with 10 in (5.2) instead of 10000", make_table(0, 60, 32, width=128)),
+        ("200 rows of width 6, with 100 in (5.2) instead of 10000", make_table(0, 200, 6, width=12)),
         *(
             (f"P = {rows}", torch.tensor(rows, dtype=torch.float64))
             for rows in (
@@ -159,6 +176,8 @@ def check_measure_trust(measure: Any) -> str:
                 [[1, 0], [2, 1], [0, 1], [1, 5]],
                 [[2, 0], [1, 7], [3, 0], [-1, 0], [-2, 8]],
                 [[3, 0], [-1, 1], [-4, 1], [-2, 1], [-2, 5]],
+                [[1, 0], [5, 0], [4, 0], [4.5, 0], [2, 0], [6, 0]],
+                [[1, 0], [1.001, 0], [1, 0], [1.002, 0]],
             )
         ),
     ]
@@ -177,7 +196,7 @@ def check_measure_trust(measure: Any) -> str:
                 expected=str(right),
                 got=str(got),
             )
-    return "right for sinusoids of two widths and for five other tables"
+    return "right for sinusoids of four kinds and for seven other tables"
 
 
 def _read_distance(measure: Any, given: str, P: Tensor) -> float | None:
@@ -242,7 +261,12 @@ prediction(
         "with 10",
         4,
         hint="10000 in (5.2) becomes 10: call your function with that table, 60 rows of width 128",
-        mistakes={"that is 10000, as before": 11, "that is 100": 18, "that is where the product rises": 7},
+        mistakes={
+            "that is 10000, as before": 11,
+            "that is 100": 18,
+            "that is where the product rises": 7,
+            "is your function right? A larger product may be many places further away": 6,
+        },
     ),
     right="18 and 4: neither the largest base nor the smallest is best for telling distances",
 )

@@ -61,7 +61,8 @@ prediction(
 def check_alibi_slopes(slopes: Any) -> str:
     """`slopes(num_heads, least)`: the slopes of ALiBi, if the flattest head has the slope `least`."""
     expect_function(slopes)
-    for heads, least in ((8, 2**-8), (4, 2**-12), (2, 0.25), (6, 2**-10), (12, 0.002), (3, 0.01), (7, 0.001), (1, 0.5)):
+    few = ((8, 2**-8), (4, 2**-12), (2, 0.25), (6, 2**-10), (12, 0.002), (3, 0.01), (7, 0.001), (1, 0.5))
+    for heads, least in (*few, (16, 0.001), (40, 2**-8), (100, 0.002)):
         expected = _list_slopes(heads, least)
         given = f"num_heads, least = {heads}, {least:g}"
         got = slopes(heads, least)
@@ -75,6 +76,8 @@ def check_alibi_slopes(slopes: Any) -> str:
         hint = "by hand, 4 heads down to 1/256 have the slopes 1/4, 1/16, 1/64 and 1/256. What are yours?"
         if not power:
             hint = "take the slopes for the largest power of two first; then, which slopes do the other heads take?"
+        if heads > 12:
+            hint = "for up to 12 heads it is right: which powers of two does your function know?"
         expect_close(
             found,
             expected,
@@ -84,7 +87,7 @@ def check_alibi_slopes(slopes: Any) -> str:
             mistakes=_list_wrong_slopes(heads, least),
             tolerance=1e-5,
         )
-    return "right for 1, 2, 3, 4, 6, 7, 8 and 12 heads, each down to another slope"
+    return "right for 1, 2, 3, 4, 6, 7, 8, 12, 16, 40 and 100 heads, each down to another slope"
 
 
 def _raise(least: float, *exponents: float) -> Tensor:

@@ -175,6 +175,14 @@ def negative_root(f: Any, g: Any, d: int) -> int | None:
     return crossover()(f, g, d) if a > 0 else math.ceil(root)
 
 
+def rounded_up(f: Any, g: Any, d: int) -> int | None:
+    """The smaller root of a falling parabola, rounded up: f may cost less there again."""
+    a, b, c = count_three(f, g, d)
+    if a >= 0 or a + b + c >= 0 or b * b < 4 * a * c or b <= 0:
+        return crossover()(f, g, d)
+    return math.ceil((-b + math.sqrt(b * b - 4 * a * c)) / (2 * a))
+
+
 def one_by_one(f: Any, g: Any, d: int) -> int:
     return next(n for n in itertools.count(1) if difference(f, g, d)(n) >= 0)
 
@@ -300,6 +308,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-crossover", at_the_frontier, "how far does your search go?"),
     ("find-crossover", linear_or_rising, "What about the lengths between?"),
     ("find-crossover", negative_root, "return None then"),
+    ("find-crossover", rounded_up, "A root between two lengths is none"),
     ("find-crossover", changed(lambda n: n and 1 - n), "n is at least 1"),
     ("find-crossover", changed(lambda n: (n,)), "return a float, or a tensor of one entry\n"),
     ("find-crossover", crossover(equal=True), "They need not cost exactly the same"),

@@ -112,6 +112,23 @@ def for_five(layer: Any, encoding: Any, X: Tensor) -> Tensor:
     return decode()(layer, encoding, X[:, :5])
 
 
+def of_zeros(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+    """As if every encoding added a table."""
+    Z = X + encoding(torch.zeros_like(X))
+    return decode("none", "none")(layer, None, Z)
+
+
+def last_tokens(most: int) -> Callable[[Any, Any, Tensor], Tensor]:
+    """Keeps so many tokens, and forgets those before them."""
+
+    def answer(layer: Any, encoding: Any, X: Tensor) -> Tensor:
+        Z = encoding(X)
+        pasts = [Z[:, max(0, i + 1 - most) : i + 1] for i in range(X.shape[1])]
+        return torch.cat([layer(past[:, -1:], past, past) for past in pasts], dim=1)
+
+    return answer
+
+
 def zeroes_the_table(layer: Any, encoding: Any, X: Tensor) -> Tensor:
     encoding.P.data.zero_()
     return decode("zero", "none")(layer, encoding, X)
@@ -171,6 +188,17 @@ def by_lengths(P: Tensor) -> int | None:
     return next((k for k in range(1, len(near)) if max(near[k:]) > near[k]), None)
 
 
+def before_a_rise(P: Tensor) -> int | None:
+    """The last distance before the product rises again after it has fallen."""
+    products = (P @ P[0]).tolist()
+    return next((k for k in range(1, len(products) - 1) if products[k] < products[k + 1]), None)
+
+
+def rounded(P: Tensor) -> Any:
+    products = [round(product, 2) for product in (P @ P[0]).tolist()]
+    return next((k for k in range(1, len(products)) if max(products[k:]) > products[k]), None)
+
+
 RIGHT: dict[str, list[Any]] = {
     "debug-decoding": [decode(), keys_from_the_whole, all_at_once, example_by_example, filled_in],
     "measure-trust": [beaten(), by_a_running_maximum, by_a_table, lambda P: beaten()(P / P[0].norm())],
@@ -209,6 +237,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-decoding", of_the_weights, "call it, no more"),
     ("debug-decoding", lambda layer, encoding, X: 2 * decode()(layer, encoding, X), "compare the first output"),
     ("debug-decoding", lambda layer, encoding, X: layer(X, X, X), "compare the first output"),
+    ("debug-decoding", of_zeros, "is it called with the tokens themselves?"),
+    *(("debug-decoding", last_tokens(most), "how many tokens are kept?") for most in (3, 8, 11)),
     ("debug-decoding", zeroes_the_table, "Its query has no position (this is not the only"),
     ("debug-decoding", first_example, "what about the others?"),
     ("debug-decoding", decode_in_place, "changes the caller's tensor"),
@@ -225,7 +255,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-trust", lambda P: beaten()(torch.cat([P[0].abs()[None], P])[1:].abs()), "print the products"),
     ("measure-trust", with_absolute_products, "with their signs"),
     ("measure-trust", by_lengths, "print the products"),
-    ("measure-trust", beaten(step=2), "print the products"),
+    *(("measure-trust", beaten(step=step), "print the products") for step in (2, 5, 20, 30, 40, 58)),
+    ("measure-trust", lambda P: beaten()(P[:20]), "print the products"),
+    ("measure-trust", lambda P: beaten()(P[:60]), "print the products"),
+    ("measure-trust", before_a_rise, "may be further away than the next"),
+    ("measure-trust", rounded, "print the products"),
     ("measure-trust", lambda P: beaten()(P @ P.T), "print the products"),
     ("measure-trust", the_winner, "print the products"),
     ("measure-trust", lambda P: None, "print the products"),
@@ -238,6 +272,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-trust", (7, 4), "10000 in (5.2) becomes 100"),
     ("use-trust", (18, 11), "as before"),
     ("use-trust", (18, 18), "that is 100"),
+    ("use-trust", (18, 6), "is your function right?"),
     ("use-trust", (18, 7), "where the product rises"),
     ("use-trust", (18, 3), "10000 in (5.2) becomes 10:"),
 ]

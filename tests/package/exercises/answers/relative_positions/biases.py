@@ -95,6 +95,17 @@ def in_per_cent(slope: float, share: float) -> int:
     return int((weights(slope).cumsum(0) < 100 * share).sum())
 
 
+def only_up_to(most: int) -> Callable[[int, float], Tensor]:
+    """Knows the powers of two up to this one only."""
+
+    def answer(heads: int, least: float) -> Tensor:
+        power = min(most, 1 << (heads.bit_length() - 1))
+        more = slopes()(2 * power, least)[0::2][: heads - power]
+        return torch.cat([torch.as_tensor(slopes()(power, least)), torch.as_tensor(more)])
+
+    return answer
+
+
 RIGHT: dict[str, list[Any]] = {
     "predict-relative": [(264, math.exp(-1), 0.1334), [264, 0.37, 0.133]],
     "alibi-slopes": [
@@ -152,6 +163,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("alibi-slopes", lambda heads, least: f"{heads} slopes", "a tensor or a list"),
     ("alibi-slopes", lambda heads, least: slopes()(heads, least)[:, None, None], "the shape of each step"),
     ("alibi-slopes", lambda heads, least: torch.ones(heads), "What are yours?"),
+    ("alibi-slopes", only_up_to(8), "which powers of two does your function know?"),
+    ("alibi-slopes", only_up_to(16), "beyond the power of two"),
+    ("alibi-slopes", only_up_to(32), "beyond the power of two"),
     ("alibi-slopes", lambda heads, least: slopes()(heads, least) * (1 + heads // 5 % 2), "what is the last slope?"),
     ("alibi-slopes", lambda heads, least: [least] * (heads - 4) + [*slopes()(4, least)], "What are yours?"),
     ("alibi-slopes", lambda heads, least: [*slopes()(4, least), 1, 1][:heads], "beyond the power of two"),

@@ -168,6 +168,18 @@ def by_parity(X: Tensor) -> Tensor:
     return torch.cat([torch.stack(rows), d2l.apply_rotary(second)], dim=-1)
 
 
+def swap(X: Tensor) -> Tensor:
+    """Rows become columns, and the first half of the features the second."""
+    return X.transpose(0, 1).roll(X.shape[2] // 2, -1)
+
+
+def clamped(X: Tensor) -> Tensor:
+    """No row stands further down than at 5."""
+    first, second = X.chunk(2, dim=-1)
+    rows = [d2l.apply_rotary(row[:, None], offset=min(r, 5))[:, 0] for r, row in enumerate(first)]
+    return torch.cat([torch.stack(rows), d2l.apply_rotary(second)], dim=-1)
+
+
 def row_by_row(X: Tensor) -> Tensor:
     """Right: a loop over the rows, each at its own position."""
     half = X.shape[-1] // 2
@@ -267,6 +279,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-rotary", rotary(weigh=lambda scores: hide(scores, 1)), "no key is hidden here"),
     ("debug-rotary", rotary(weigh=lambda scores: scores.softmax(0)), "along which dimension do yours?"),
     ("debug-rotary", rotary(weigh=lambda scores: scores), "with a softmax: where is it?"),
+    ("debug-rotary", lambda Q, K, V: rotary()(Q, K[-10:], V[-10:]), "compare turned queries"),
     ("debug-rotary", rotary_in_place, "into new tensors"),
     ("rotary-base", base(exponent=lambda p: 1), "the exponent (p - 2)/p, not 1"),
     ("rotary-base", base(turn=2 * math.pi), "not 2π"),
@@ -305,6 +318,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("rotary-picture", split_at(2), "yours are not"),
     ("rotary-picture", split_at(-4), "yours are not"),
     ("rotary-picture", by_parity, "only tell odd rows from even ones"),
+    ("rotary-picture", clamped, "look at a single feature"),
+    ("rotary-picture", lambda X: swap(clamped(swap(X))), "look at a single feature"),
     ("rotary-picture", woven, "yours alternate"),
     ("rotary-picture", features_in_turn, "yours alternate"),
     ("rotary-picture", with_options({"offset": 1}, {"offset": 1}), "rows and columns count from 0"),
