@@ -21,6 +21,7 @@ from d2lmini.exercises.core import (
 from d2lmini.exercises.prediction import Number, prediction
 
 _EQUAL = "here one mixture follows from the others, or a word never varies: a pseudo-inverse bears that. Does your way?"
+_SMALL = "what is too small to count in your code? No mixture follows from the others here: a limit has to be relative"
 _ONE, _TWO = [[0.5, 0.3, 0.2]], [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
 _PLAIN = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 _UNEVEN = [[1.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 9.0]]
@@ -43,22 +44,25 @@ def check_measure_heads(measure: Any) -> str:
         ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]),
     ):
         _expect_error(measure, torch.tensor(weights), torch.tensor(covariance))
+    # heads that are nearly the same, and words that hardly vary
+    for weights, variances in (([[0.5, 0.5], [0.52, 0.48]], [1.0, 1.0]), ([[0.5, 0.5], [0.2, 0.8]], [1e-9, 2e-9])):
+        _expect_error(measure, torch.tensor(weights), torch.tensor(variances).diag(), _SMALL)
     return "right for one to three heads, of related, uneven and silent words, and for two heads that are the same"
 
 
-def _expect_error(measure: Any, heads: Tensor, covariance: Tensor) -> None:
+def _expect_error(measure: Any, heads: Tensor, covariance: Tensor, hint: str = "") -> None:
     claim = "it is the relative squared error of the best linear read-out"
     rounded = [[round(weight, 2) for weight in row] for row in heads.tolist()]
     given = f"weights = torch.tensor({rounded}); covariance = torch.tensor({covariance.tolist()})"
     try:
         answer = measure(heads, covariance)
     except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-        raise WrongAnswer(claim, _EQUAL, given=given, got="a singular matrix") from error
+        raise WrongAnswer(claim, hint or _EQUAL, given=given, got="a singular matrix") from error
     got, expected = read_number(answer), _measure_error(heads, covariance)
     if not is_near(got, expected, loosen(1e-3, answer, expected)):
         singular = torch.linalg.matrix_rank(heads @ covariance @ heads.T) < len(heads)
         otherwise = _EQUAL if singular else "write the error of one word as in (3.3): what are E[v u] and E[u u] now?"
-        hint = find_hint(got, _list_wrong_errors(heads, covariance), otherwise, 1e-3)
+        hint = hint or find_hint(got, _list_wrong_errors(heads, covariance), otherwise, 1e-3)
         raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
 
 

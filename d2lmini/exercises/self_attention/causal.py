@@ -58,7 +58,9 @@ def check_causal_self_attention(attend: Any) -> str:
     """`attend(X, W_q, W_k, W_v, sentence)`: output and weights of causal self-attention within packed sentences."""
     expect_function(attend)
     _expect_attention(attend, 1, 2, (2, 7, 3, 3, 3), [[4] * 7] * 2)
-    _expect_attention(attend, 1, 5, (3, 6, 3, 2, 5), [[0, 0, 0, 1, 1, 1], [3, 3, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]])
+    _expect_attention(
+        attend, 1, 5, (3, 6, 3, 2, 5), [[0, 0, 0, 300, 300, 300], [12, 12, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]]
+    )
     _expect_attention(attend, 1, 6, (3, 8, 4, 2, 3), [[1, 2, 1, 1, 2, 2, 1, 2], [5] * 8, [2, 2, 0, 0, 2, 1, 0, 1]])
     _expect_extreme_scores(attend)
     return "weights and output are right, for three sets of sizes, packed and mixed sentences, and extreme scores"
@@ -162,6 +164,13 @@ def _list_wrong_masks(X: Tensor, W_q: Tensor, W_k: Tensor, sentence: Tensor) -> 
     mistakes: dict[str, Result | tuple[Result, ...]] = {
         hint: tuple(_compute_weights(X, W_q, W_k, mask=mask) for mask in masks) for hint, masks in wrong.items()
     }
+    if (sentence >= 10).any():
+        mistakes["a sentence may have any whole number: which ones does your code tell apart?"] = tuple(
+            weights.nan_to_num(nothing)
+            for few in (_allow(sentence) & (sentence < 10)[:, :, None], _allow(sentence % 10))
+            for weights in [_compute_weights(X, W_q, W_k, mask=few)]
+            for nothing in (math.nan, 0.0, 1 / n)  # what a row without any key becomes
+        )
     skipped = "a token does not skip itself: is the diagonal 0?"
     return mistakes | {skipped: _compute_weights(X, W_q, W_k, mask=same & causal.tril(-1)).nan_to_num()}
 

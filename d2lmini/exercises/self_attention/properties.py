@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.exercises.core import Mistakes, checker, expect_function, expect_measured, expect_unchanged
+from d2lmini.exercises.extremes import OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
 
@@ -95,19 +96,26 @@ def check_stacked_self_attention(range_after: Any) -> str:
     X = torch.tensor([[-2.0, 3, -1, 3, 0], [2, 2, -1, -1, -3], [1, 1, -2, 1, 2], [-2, 3, -2, 2, 0]])
     (other,), code = draw_inputs(1, most=1, X=(7, 3))
     plain = f"X = torch.tensor({X.tolist()})"
-    for tokens, given, num_layers in ((X, plain, 0), (X, plain, 1), (X, plain, 2), (other, code, 3)):
+    for tokens, given, num_layers, hint in (
+        (X, plain, 0, ""),
+        (X, plain, 1, ""),
+        (X, plain, 2, ""),
+        (other, code, 3, ""),
+        (10 * X, plain.replace("X = ", "X = 10 * "), 2, OVERFLOW),
+        (X, plain, 40, "is there a layer for each i in range(num_layers), or do you stop earlier?"),
+    ):
         argument = tokens.clone()
         expect_measured(
             range_after(argument, num_layers),
             _measure_range(_run_stack(tokens, num_layers)),
             claim=f"it is the range after {num_layers} layers",
             given=f"{given}; num_layers = {num_layers}",
-            hint="print X after each layer: its rows are the tokens",
-            mistakes=_list_wrong_ranges(tokens, num_layers),
+            hint=hint or "print X after each layer: its rows are the tokens",
+            mistakes={} if hint else _list_wrong_ranges(tokens, num_layers),
             tolerance=1e-3,
         )
         expect_unchanged("X", argument, tokens, "make a new tensor in each layer")
-    return "right for 0 to 3 layers, and two sizes"
+    return "right for 0 to 40 layers, two sizes, and very high scores"
 
 
 def _run_stack(
@@ -130,7 +138,7 @@ def _list_wrong_ranges(X: Tensor, num_layers: int) -> dict[str, float]:
     def measure(num_layers: int = num_layers, **changes: Any) -> float:
         return _measure_range(_run_stack(X, num_layers, **changes))
 
-    return {
+    wrong = {
         "the range is over the tokens of one feature, not over the features of one token": _measure_range(deep.T),
         "take each feature alone: largest minus smallest over the tokens": (deep.max() - deep.min()).item(),
         "the largest over the features is asked for, not their mean": (deep.amax(0) - deep.amin(0)).mean().item(),
@@ -143,6 +151,7 @@ def _list_wrong_ranges(X: Tensor, num_layers: int) -> dict[str, float]:
         "one layer too few": measure(max(num_layers - 1, 0)),
         "d is the width of a token, not the number of tokens": measure(scale=math.sqrt(len(X))),
     }
+    return {hint: found for hint, found in wrong.items() if found > 0.01}  # many a mistake returns 0
 
 
 # Of the 24 orders of four tokens, those that a layer keeps.

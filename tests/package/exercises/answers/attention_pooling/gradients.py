@@ -95,6 +95,11 @@ def by_exp(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return values.T @ (alpha[:, None] * (keys - alpha @ keys)) / math.sqrt(len(query))
 
 
+def by_clamp(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    alpha = F.softmax((keys @ query / math.sqrt(len(query))).clamp(-50, 50), 0)
+    return values.T @ (alpha[:, None] * (keys - alpha @ keys)) / math.sqrt(len(query))
+
+
 def by_wrong_jacobian(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     alpha = weigh(query, keys)
     return values.T @ (torch.diag(alpha) + torch.outer(alpha, alpha)) @ keys / len(query) ** 0.5
@@ -132,6 +137,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("query-gradient", lambda *a: covariance(*a).squeeze(0), "shape of each step"),
     ("query-gradient", by_exp, "does an exp overflow"),
     ("query-gradient", lambda *a: by_exp(*a).nan_to_num(), "does an exp overflow"),
+    ("query-gradient", by_clamp, "a limit cut them off"),
     ("query-gradient", by_wrong_jacobian, "the sign of the second part"),
     ("query-gradient", by_diagonal, "the derivative of αi by sj"),
     ("query-gradient", in_place, "works in place"),

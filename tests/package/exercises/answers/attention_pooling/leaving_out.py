@@ -182,6 +182,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("masked-pooling", with_a_threshold(0.99), "how many digits are left"),
     *[("masked-pooling", with_a_threshold(top), "how many digits are left") for top in (0.999, 0.99999, 0.999999, 1)],
     ("masked-pooling", with_a_threshold(1, double=True), "how many digits are left"),
     ("masked-pooling", with_a_threshold(1 - 1e-13, double=True), "how many digits are left"),

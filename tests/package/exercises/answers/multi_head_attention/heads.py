@@ -57,6 +57,17 @@ def by_inverse(weights: Tensor, C: Tensor) -> float:
     return 1 - (C @ weights.T @ torch.linalg.inv(weights @ C @ weights.T) @ weights @ C).trace() / C.trace()
 
 
+def by_limit(weights: Tensor, C: Tensor, **limits: float) -> float:
+    A, C = weights.double(), C.double()
+    return float(1 - (C @ A.T @ torch.linalg.pinv(A @ C @ A.T, **limits) @ A @ C).trace() / C.trace())
+
+
+def by_ridge(weights: Tensor, C: Tensor) -> float:
+    A, C = weights.double(), C.double()
+    inner = A @ C @ A.T + 1e-10 * torch.eye(len(A)).double()
+    return float(1 - (C @ A.T @ torch.linalg.inv(inner) @ A @ C).trace() / C.trace())
+
+
 def nan_for_equal_heads(weights: Tensor, C: Tensor) -> float:
     equal = len(weights) == 2 and torch.equal(weights[0], weights[1])
     return math.nan if equal else measure()(weights, C)
@@ -206,6 +217,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-heads", lambda A, C: measure()(A, C) / len(A), "divide by the number of heads?"),
     ("measure-heads", lambda A, C: 1 - len(A) / len(C), "where is the covariance?"),
     ("measure-heads", nan_for_equal_heads, "Does your way?"),
+    ("measure-heads", lambda A, C: by_limit(A, C, rtol=1e-3), "a limit has to be relative"),
+    ("measure-heads", lambda A, C: by_limit(A, C, atol=1e-8), "a limit has to be relative"),
+    ("measure-heads", by_ridge, "a limit has to be relative"),
     ("measure-heads", by_inverse, "Does your way?"),
     ("measure-heads", lambda A, C: measure()(A.T if len(A) == len(C) else A, C), "Does your way?"),
     ("measure-heads", lambda A, C: measure()(A[:1], C), "E[v u]"),

@@ -95,6 +95,11 @@ def by_logsumexp(scores: Tensor, dim: int) -> Tensor:
     return (scores - scores.logsumexp(dim, keepdim=True)).exp()
 
 
+def by_numbers(sentence: Tensor) -> Tensor:
+    """The numbers below 10 are gone through."""
+    return torch.stack([(sentence == t)[:, :, None] & (sentence == t)[:, None] for t in range(10)]).any(0)
+
+
 def by_one_hot(sentence: Tensor) -> Tensor:
     belongs = F.one_hot(sentence).float()
     return (belongs @ belongs.mT).bool()
@@ -142,6 +147,9 @@ WRONG: list[tuple[str, Any, str]] = [
         "does an exp overflow",
     ),
     ("causal-self-attention", attend(masked=lambda s, may: s + ~may * -math.inf), "0 times infinity?"),
+    ("causal-self-attention", attend(same=by_numbers), "any whole number"),
+    ("causal-self-attention", attend(same=by_numbers, after=lambda A, _: A.nan_to_num()), "any whole number"),
+    ("causal-self-attention", attend(same=lambda s: by_one_hot(s % 10)), "any whole number"),
     (
         "causal-self-attention",
         attend(masked=lambda s, may: s.clamp(max=1e4).masked_fill(~may, -math.inf)),

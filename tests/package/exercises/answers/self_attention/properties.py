@@ -62,6 +62,18 @@ def by_matrix(f: Any, X: Tensor, order: list[int]) -> Any:
     return (f(P @ X) - P @ f(X)).abs().max()
 
 
+def by_exp(X: Tensor, num_layers: int) -> float:
+    for _ in range(num_layers):
+        powers = (X @ X.T / math.sqrt(X.shape[1])).exp()
+        X = (powers / powers.sum(1, keepdim=True)).nan_to_num() @ X
+    return (X.amax(0) - X.amin(0)).max().item()
+
+
+def nothing_below_a_hundredth(X: Tensor, num_layers: int) -> float:
+    found = float(stack()(X, num_layers))
+    return found if found > 0.01 else 0.0
+
+
 RIGHT: dict[str, list[Any]] = {
     "measure-equivariance": [
         error(),
@@ -124,6 +136,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-stack", 4, "look at the starter's form"),
     ("measure-equivariance", error(lambda f, X, order: f(X[:, order])), "for a tiny X"),
     ("stacked-self-attention", lambda X, num_layers: stack()(X, min(num_layers, 2)), "one layer too few"),
+    ("stacked-self-attention", lambda X, num_layers: stack()(X, min(num_layers, 10)), "do you stop earlier?"),
+    ("stacked-self-attention", by_exp, "does an exp overflow"),
+    ("stacked-self-attention", nothing_below_a_hundredth, "print X after each layer"),
     ("measure-equivariance", error(lambda f, X, order: f(X)[:, order] - f(X[:, order]), torch.max), "absolute values"),
     ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "of all examples, tokens and features"),
     ("measure-equivariance", error(lambda f, X, order: f(X[:, order]) - f(X)), "shuffle the output as well"),
