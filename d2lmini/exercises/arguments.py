@@ -18,6 +18,7 @@ from d2lmini.exercises.reports import write_call
 
 IN_PLACE = "an operation that ends in _ works in place, and so do /= and x[...] = y"
 _OF_CONTAINERS = "append, pop, clear, sort, del and x[...] = y change the {kind} itself: work on a copy"
+_OF_MODULES = f"{IN_PLACE}. Its dtype, requires_grad and batch_first stay as they are, too"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Change:
     def hint(self) -> str:
         """How this kind of argument is changed, and what to do about it."""
         kind = type(self.own)
+        if isinstance(self.own, nn.Module):
+            return _OF_MODULES
         return _OF_CONTAINERS.format(kind=kind.__name__) if kind in (list, dict, set) else IN_PLACE
 
 
@@ -171,16 +174,27 @@ class _Module:
             for name, tensor in [*part.__dict__.items(), *part._parameters.items(), *part._buffers.items()]
             if isinstance(tensor, Tensor)
         ]
+        self.settings = [setting for part, _ in self.modes for setting in self._list_settings(part)]
+
+    @staticmethod
+    def _list_settings(part: nn.Module) -> list[tuple[Any, str, bool]]:
+        """The order of dimensions, and which parameters learn."""
+        layout = [(part, "batch_first", part.batch_first)] if isinstance(part, nn.MultiheadAttention) else []
+        return [*layout, *((own, "requires_grad", own.requires_grad) for own in part.parameters(recurse=False))]
 
     def restore(self) -> bool:
-        """Put everything back, and tell whether a number had changed; the mode alone may."""
-        changed = False
+        """Put everything back, and tell whether a number or a setting had changed; the mode alone may."""
+        changed = any(getattr(owner, name, None) != value for owner, name, value in self.settings)
+        for owner, name, value in self.settings:
+            setattr(owner, name, value)
         for part, training in self.modes:
             part.training = training
         for part, name, tensor, before in self.held:
             now = getattr(part, name, None)
             if not isinstance(now, Tensor) or not is_same(now.detach(), before):
                 changed = True
+                if tensor.dtype != before.dtype:
+                    tensor.data = before
                 with torch.no_grad():
                     tensor.copy_(before)
                 setattr(part, name, tensor)

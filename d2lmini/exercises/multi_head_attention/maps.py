@@ -13,7 +13,9 @@ from d2lmini.attention.heads import transpose_qkv
 from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini.exercises.core import Mistakes, WrongAnswer, checker, expect_close, expect_function, is_near
-from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
+from d2lmini.exercises.extremes import FAR, LOW, OVERFLOW
+
+_OUTWEIGHED = "a mask after the softmax comes too late, and a finite penalty before it can be outweighed: -inf cannot"
 
 
 @checker("weights-per-head")
@@ -111,7 +113,7 @@ def _expect_extreme_weights(weights_of: Any) -> None:
     """Scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0."""
     for high, lens, hint in (
         ([[2, 1, 0], [1, 2, 0]], [3, 2], OVERFLOW),
-        ([[0, 0, 3], [0, 3, 3]], [2, 1], OUTWEIGHED),
+        ([[0, 0, 3], [0, 3, 3]], [2, 1], _OUTWEIGHED),
         ([[-1, -2, -2], [-1, -1, -1]], [2, 1], LOW),
     ):
         mha = nn.MultiheadAttention(4, 2, bias=False, batch_first=True).eval()

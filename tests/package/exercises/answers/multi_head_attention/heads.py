@@ -171,6 +171,12 @@ def in_training(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Te
     return per_head()(mha.train(), X, valid_lens)
 
 
+def batch_last(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
+    mha.batch_first = False
+    padding = ~shown(valid_lens, X.shape[1])
+    return mha(*[X.transpose(0, 1)] * 3, key_padding_mask=padding, average_attn_weights=False)[1]
+
+
 def without_checks(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
     """In_proj_bias is taken for granted."""
     if mha.in_proj_bias is None:
@@ -257,7 +263,7 @@ WRONG: list[tuple[str, Any, str]] = [
         (
             "weights-per-head",
             lambda *a, fill=fill: by_hand(*a, mask=lambda s, may: s - fill * ~may[:, None, None]),
-            "Mask before it",
+            "a finite penalty before it can be outweighed",
         )
         for fill in (1e5, 1e9, 1e30)
     ],
@@ -269,6 +275,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("weights-per-head", reshaped, "then transpose"),
     ("weights-per-head", wrong_order, "each row of your mask"),
+    ("weights-per-head", batch_last, "batch_first stay as they are"),
+    ("weights-per-head", lambda mha, *a: per_head()(mha.requires_grad_(False), *a), "requires_grad"),
+    ("weights-per-head", lambda mha, X, lens: per_head()(mha.double(), X.double(), lens), "Its dtype"),
     ("weights-per-head", in_training, "step by step"),
     ("weights-per-head", without_checks, "run it yourself"),
     ("weights-per-head", lambda *a: per_head(average=True)(*a)[:, None].expand(-1, a[0].num_heads, -1, -1), "the mean"),
@@ -279,8 +288,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("weights-per-head", per_head(lambda lens, n: torch.arange(n) > lens[:, None]), "one key too many"),
     ("weights-per-head", masked_afterwards, "before the softmax"),
     ("weights-per-head", lambda mha, X, lens: mha(X, X, X), "take its second part"),
-    ("weights-per-head", lambda *a: F.normalize(masked_afterwards(*a), p=1, dim=-1), "what is left for the others"),
-    ("weights-per-head", penalised, "what is left for the others"),
+    ("weights-per-head", lambda *a: F.normalize(masked_afterwards(*a), p=1, dim=-1), "comes too late"),
+    ("weights-per-head", penalised, "can be outweighed"),
     (
         "weights-per-head",
         lambda mha, X, lens: by_hand(mha, X, lens, mask=lambda s, may: s.masked_fill(~may[:, None, None], -70)),
