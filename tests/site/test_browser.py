@@ -11,7 +11,7 @@ import pytest
 from tests.site.axe import find_faults
 from tests.site.checks import check_ground, check_paper, inspect, photograph
 from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, PAGES, SITE, soup
-from tests.site.windows import open_page, open_window, switch_theme
+from tests.site.windows import open_page, open_window, press_switch, switch_theme
 
 # Each width begins in one theme and goes on in the other; one is read from files, the other from a server.
 VIEWS = [("light", 1280), ("dark", 390)]
@@ -40,8 +40,8 @@ def test_figures_follow_the_switch_and_not_the_system(browser: Any, server: str,
     with open_window(browser, server, theme, width) as window:
         open_page(window, FILES + ALL_CHAPTERS[0])
         for system in (theme, other(theme)):
-            switch_theme(window, system)
-            window.evaluate(f"document.documentElement.dataset.theme = '{other(system)}'")
+            window.emulate_media(color_scheme=system)
+            press_switch(window, other(system))
             picture = photograph(window.locator(".cell_output img").first)
             assert not check_ground(picture, other(system), f"system {system}, switch {other(system)}: a figure")
 

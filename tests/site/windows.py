@@ -43,3 +43,11 @@ def switch_theme(window: Any, theme: str) -> None:
     """As when the reader's system goes dark."""
     window.emulate_media(color_scheme=theme)
     window.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+
+
+def press_switch(window: Any, theme: str) -> None:
+    """As a reader who presses the switch of the page until it names the theme; the system no longer counts."""
+    for _ in ("auto", "light", "dark"):
+        if window.evaluate("document.documentElement.dataset.mode") != theme:
+            window.locator(".theme-switch-button").first.dispatch_event("click")
+    window.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
