@@ -1,7 +1,7 @@
 """All exercises, attacked alike: found by the registry, so that a new one is attacked without a line written for it.
 
-A right answer in another form gets a tick, unless the form loses a gradient that the exercise asks for; one that is made
-wrong in a single way gets none; what no exercise asks for is refused in a few lines; an endless loop ends. What a
+A right answer in another form gets a tick, unless the form loses a gradient that the exercise asks for; one that is
+made wrong in a single way gets none; what no exercise asks for is refused in a few lines; an endless loop ends. What a
 checker does not see yet stands in KNOWN, with the reason; it fails here as soon as it is seen.
 """
 
