@@ -147,12 +147,16 @@ def check_add_norm(run_stack: Any) -> str:
     three: list[Layer] = [torch.sin, torch.cos, torch.tanh]
     two: list[Layer] = [torch.cos, _Mix(longer.shape)]
     one: list[Layer] = [torch.sin]
+    nothing: list[Layer] = [torch.zeros_like]
+    tiny = torch.tensor([[[1.0, 2, 3, 4], [4, 4, 6, 9]]]) / 2000
     for tokens, given, layers, tolerance in (
         (X, draw, three, 1e-3),  # which epsilon it is does not show yet
         (longer, draw_longer, two, 1e-3),
         (torch.full((1, 2, 4), 2.0), "torch.manual_seed(0); X = torch.full((1, 2, 4), 2.0)", one, 1e-4),
         (X / 2000, f"{draw}; X = X / 2000", one, 1e-4),
         (X, draw, [*three, torch.sin], 1e-3),
+        (tiny, f"X = torch.tensor({tiny.tolist()})", nothing, 1e-4),  # here the last norm is the first one, too
+        (tiny, f"X = torch.tensor({tiny.tolist()})", 2 * nothing, 1e-4),
     ):
         names = ["mix" if layer is two[1] else f"torch.{layer.__name__}" for layer in layers]
         code = f"layers = [{', '.join(names)}]"
@@ -171,10 +175,12 @@ def check_add_norm(run_stack: Any) -> str:
     return "both orders, also of layers that mix tokens; each token normed, epsilon under the root, a last norm"
 
 
-def _run_stack(X: Tensor, layers: list[Layer], order: Order, norm: Layer = _norm, *, last: bool) -> Tensor:
+def _run_stack(
+    X: Tensor, layers: list[Layer], order: Order, norm: Layer = _norm, *, last: bool, end: Layer | None = None
+) -> Tensor:
     for layer in layers:
         X = order(X, layer, norm)
-    return norm(X) if last else X
+    return (end or norm)(X) if last else X
 
 
 def _list_wrong_stacks(X: Tensor, layers: list[Layer], norm_first: bool) -> dict[str, tuple[Tensor, ...]]:
@@ -201,11 +207,20 @@ def _list_wrong_stacks(X: Tensor, layers: list[Layer], norm_first: bool) -> dict
             _run_stack(X, layers, right, last=False),
         )
     else:
-        wrong["post-norm has a norm after each sum already: the stack needs no other one"] = (
+        wrong["post-norm has one norm after each sum, and no other one: neither there nor at the end of the stack"] = (
             _run_stack(X, layers, right, last=True),
         )
     for hint, order in _WRONG_ORDERS[norm_first].items():
         wrong[hint] = tuple(_run_stack(X, layers, order, last=last) for last in (True, False))
     for hint, norm in _WRONG_NORMS.items():
         wrong[hint] = (_run_stack(X, layers, right, norm, last=norm_first),)
-    return wrong
+    return {**_list_wrong_ends(X, layers), **wrong} if norm_first else wrong
+
+
+def _list_wrong_ends(X: Tensor, layers: list[Layer]) -> dict[str, tuple[Tensor, ...]]:
+    """Stacks of pre-norm that are right up to their last norm."""
+    ends: dict[str, Layer] = {
+        "the stack ends with one norm: how often do you apply yours?": lambda X: _norm(_norm(X)),
+        **{f"the last norm, too: {hint}": norm for hint, norm in _WRONG_NORMS.items()},
+    }
+    return {hint: (_run_stack(X, layers, _ORDERS[True], last=True, end=end),) for hint, end in ends.items()}

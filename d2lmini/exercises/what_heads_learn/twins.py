@@ -74,9 +74,18 @@ _TWINS: dict[str, tuple[Loss, int, tuple[int, int]]] = {
         3,
         (1, 2),
     ),
-    # no difference is positive
+    # no difference is positive, whichever pair a search begins with and however low
+    "1e7 * (1 - g[0] * g[1]) + 1e7 * (1 - g[0] * g[2]) + 2e6 * (1 - g[1] * g[2])": (
+        lambda g: 1e7 * (1 - g[0] * g[1]) + 1e7 * (1 - g[0] * g[2]) + 2e6 * (1 - g[1] * g[2]),
+        3,
+        (1, 2),
+    ),
+    "1e7 * (1 - g[0] * g[1]) + 2e6 * (1 - g[0] * g[2]) + 1e7 * (1 - g[1] * g[2])": (
+        lambda g: 1e7 * (1 - g[0] * g[1]) + 2e6 * (1 - g[0] * g[2]) + 1e7 * (1 - g[1] * g[2]),
+        3,
+        (0, 2),
+    ),
     "1 - g[0] * g[1]": (lambda g: 1 - g[0] * g[1], 2, (0, 1)),
-    "1e7 * (1 - g[0] * g[1])": (lambda g: 1e7 * (1 - g[0] * g[1]), 2, (0, 1)),
     # removing 0 or 1 alone helps
     "3 * g[0] + 3 * g[1] - 5 * max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3])) + 10": (
         lambda g: 3 * g[0] + 3 * g[1] - 5 * max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3])) + 10,
@@ -114,7 +123,7 @@ def check_find_twins(find_twins: Any) -> str:
         heads = read_heads(found)
         if heads is None or len(heads) != 2:
             hint = "return i, j"
-            if found is None and expected == (0, 1):
+            if found is None and max(_measure_pairs(loss, num_heads, closed=False)[1].values()) < 0:
                 hint = "a pair is returned in any case: no difference needs to be positive, the largest one counts"
             raise WrongAnswer("it returns two heads", hint, given=given, got=found)
         pair = (min(heads), max(heads))
