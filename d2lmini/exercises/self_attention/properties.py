@@ -40,7 +40,9 @@ _LAYERS: dict[str, Callable[[Tensor], Tensor]] = {
     "g = lambda X: X - X.roll(1, 1)": lambda X: X - X.roll(1, 1),
     "g = lambda X: -X * torch.arange(X.shape[1])[:, None]": lambda X: -X * torch.arange(X.shape[1])[:, None],
     "g = lambda X: 2 * X": lambda X: 2 * X,
-    "g = lambda X: torch.cat([X.flip(1), 3 * X.cumsum(1)], 2)": lambda X: torch.cat([X.flip(1), 3 * X.cumsum(1)], 2),
+    "g = lambda X: torch.cat([X.roll(1, 1), 3 * X.cumsum(1)], 2)": lambda X: torch.cat(
+        [X.roll(1, 1), 3 * X.cumsum(1)], 2
+    ),
     "g = lambda X: X.cumsum(1).sum(2, keepdim=True)": lambda X: X.cumsum(1).sum(2, keepdim=True),
     "weight = torch.tensor([2.0, -1]).requires_grad_(); g = lambda X: X.cumsum(1)[:, :, :1] * weight": (
         lambda X: X.cumsum(1)[:, :, :1] * _WEIGHT

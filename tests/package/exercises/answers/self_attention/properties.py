@@ -122,7 +122,11 @@ WRONG: list[tuple[str, Any, str]] = [
         for dim in range(3)
         for size in range(1, 11)
     ),
-    ("measure-equivariance", error(statistic=lambda D: D[:10, :10, :10].abs().max()), "for a tiny X"),
+    (
+        "measure-equivariance",
+        error(statistic=lambda D: D[:10, :10, :10].abs().max()),
+        "of all examples, tokens and features",
+    ),
     ("use-equivariance", (23, 1, 4), "changes nothing counts as well"),
     ("use-equivariance", (1, 1, 1), "Without them no order matters"),
     ("use-equivariance", (256, 1, 4), "no permutations?"),
