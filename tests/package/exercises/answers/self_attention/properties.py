@@ -100,7 +100,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("measure-equivariance", feature_by_feature, "print both"),
+    ("measure-equivariance", feature_by_feature, "of all examples, tokens and features"),
     ("measure-equivariance", into_zeros, "run it yourself"),
     ("measure-equivariance", lambda f, X, order: abs(f(X[:, order]).numpy() - f(X).numpy()[:, order]).max(), "run it"),
     ("measure-equivariance", lambda *a: round(error()(*a), 4), "print both"),
