@@ -195,6 +195,8 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
         ),
         "begin with the whole model, where all gates are 1, and remove": not from_open
         and from_nothing[pair] == max(from_nothing.values()),
+        "two differences may differ by less than 1: do you round them?": excess[pair] >= 0
+        and any(cut(excess[pair]) == cut(max(excess.values())) for cut in (round, int)),
         "the first and the last head count, too, and twins need not be neighbours: which pairs do you try?": (
             _skips_pairs(tried, excess, pair)
         ),
