@@ -165,25 +165,19 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
     from_open = (1.0,) * num_heads in loss.seen
     if pair[0] == pair[1]:
         return "a head is no twin of itself"
-    pairs = [(i, j) for j in range(num_heads) for i in range(j)]
-    if pair not in pairs:
+    if not 0 <= pair[0] < pair[1] < num_heads:
         return "the heads have the numbers 0 to num_heads - 1"
     both, excess = _measure_pairs(loss, num_heads, closed=False)
     _, from_nothing = _measure_pairs(loss, num_heads, closed=True)
-    share = {two: both[two] / (both[two] - excess[two] + 1e-6) for two in pairs}
+    share = {two: both[two] / (both[two] - excess[two] + 1e-6) for two in excess}
     alone = _measure_heads(loss, num_heads, closed=False)
     helps = min([*both.values(), *alone]) < 0
-    unsigned = [
-        max(pairs, key=lambda two: whole(both[two]) - cut(alone[two[0]]) - cut(alone[two[1]]))
-        for cut in (abs, _bound)
-        for whole in (cut, float)
-    ]
     left_closed = _leave_closed(loss, num_heads)
     hints = {
         "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
             max(excess.values()) < 0
         ),
-        "a removal may help: its cost is then negative. Keep the sign": helps and pair in unsigned,
+        "a removal may help: its cost is then negative. Keep the sign": helps and pair in _ignore_signs(both, alone),
         "these two cost less together than the sum: the right difference, but the wrong end of it": (
             excess[pair] == min(excess.values()) < 0
         ),
@@ -226,6 +220,15 @@ def _measure_heads(loss: Loss, num_heads: int, *, closed: bool) -> list[float]:
     gates = torch.eye(num_heads) if closed else 1 - torch.eye(num_heads)
     whole = float(loss(torch.full((num_heads,), float(not closed))))
     return [float(loss(row)) - whole for row in gates]
+
+
+def _ignore_signs(both: _Pairs, alone: list[float]) -> list[tuple[int, int]]:
+    """The pairs that are found where a cost below 0 counts as 0, or as its size: alone, or for both heads as well."""
+    return [
+        max(both, key=lambda two: whole(both[two]) - cut(alone[two[0]]) - cut(alone[two[1]]))
+        for cut in (abs, _bound)
+        for whole in (cut, float)
+    ]
 
 
 def _bound(cost: float) -> float:

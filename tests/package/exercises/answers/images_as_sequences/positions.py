@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 
@@ -102,6 +102,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("grid-positions", lambda rows, columns: grid_with_loops(rows.data, columns), "what cuts the result off?"),
     ("grid-positions", torch.no_grad()(grid_with_loops), "what cuts the result off?"),
     ("grid-positions", lambda rows, columns: torch.tensor(grid_with_loops(rows, columns).tolist()), "what cuts the"),
+    ("grid-positions", lambda rows, columns: nn.Parameter(grid_with_loops(rows, columns)), "what cuts the result off?"),
+    ("grid-positions", lambda rows, columns: grid_with_loops(rows.round(), columns), "is a part of the way cut off?"),
     ("grid-positions", half_of_the_gradient, "is a part of the way cut off?"),
     ("grid-positions", lambda rows, columns: [*grid_with_loops(rows, columns)], "return one tensor"),
     (

@@ -177,6 +177,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("rotary-picture", picture_in_place, "into a new tensor"),
     ("rotary-picture", of_complex_numbers, "NumPy knows no gradients"),
     ("rotary-picture", lambda X: picture()(X).detach(), "what cuts the result off?"),
+    ("rotary-picture", lambda X: X + (picture()(X) - X).detach(), "is a part of the way cut off?"),
     ("rotary-picture", torch.no_grad()(picture()), "what cuts the result off?"),
     ("rotary-picture", lambda X: halves_of(picture()(X), picture()(X).detach()), "is a part of the way cut off?"),
 ]

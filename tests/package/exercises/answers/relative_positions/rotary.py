@@ -159,6 +159,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-rotary", lambda Q, K, V: rotary()(Q, K[-10:], V[-10:]), "compare turned queries"),
     ("debug-rotary", rotary_in_place, "into new tensors"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q, K, V).detach(), "what cuts the result off?"),
+    ("debug-rotary", lambda Q, K, V: rotary()(Q, 2 * K - K.detach(), V), "is a part of the way cut off?"),
     ("debug-rotary", torch.no_grad()(rotary()), "what cuts the result off?"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q.detach(), K, V), "what cuts the result off?"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q, K.data, V), "what cuts the result off?"),
