@@ -149,20 +149,18 @@ prediction(
 )
 
 
-def _skips_pairs(loss: Counted, excess: _Pairs, pair: tuple[int, int]) -> bool:
+def _skips_pairs(seen: set[tuple[float, ...]], excess: _Pairs, pair: tuple[int, int]) -> bool:
     """Whether this is the best pair of those without the first head, without the last one, or of neighbours."""
-    if not any(gates.count(0.0) == 2 for gates in loss.seen):
+    if not any(gates.count(0.0) == 2 for gates in seen):
         return False
-    last = loss.num_heads - 1
+    last = max(max(two) for two in excess)
     kept = ([two for two in excess if skip not in two] for skip in (0, last))
     neighbours = [two for two in excess if two[1] - two[0] == 1]
     return any(pair == max(pairs, key=excess.__getitem__) for pairs in (*kept, neighbours) if pairs)
 
 
 def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str:
-    tried = Counted(loss.loss, num_heads, loss.given)
-    tried.seen = {*loss.seen}
-    from_open = (1.0,) * num_heads in loss.seen
+    seen, from_open = {*loss.seen}, (1.0,) * num_heads in loss.seen
     if pair[0] == pair[1]:
         return "a head is no twin of itself"
     if not 0 <= pair[0] < pair[1] < num_heads:
@@ -171,7 +169,7 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
     _, from_nothing = _measure_pairs(loss, num_heads, closed=True)
     share = {two: both[two] / (both[two] - excess[two] + 1e-6) for two in excess}
     alone = _measure_heads(loss, num_heads, closed=False)
-    helps = min([*both.values(), *alone]) < 0
+    helps = min(*both.values(), *alone) < 0
     left_closed = _leave_closed(loss, num_heads)
     hints = {
         "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
@@ -192,7 +190,7 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
         "two differences may differ by less than 1: do you round them?": excess[pair] >= 0
         and any(cut(excess[pair]) == cut(max(excess.values())) for cut in (round, int)),
         "the first and the last head count, too, and twins need not be neighbours: which pairs do you try?": (
-            _skips_pairs(tried, excess, pair)
+            _skips_pairs(seen, excess, pair)
         ),
         "open the gates again before you close those of the next pair": pair
         == max(left_closed, key=left_closed.__getitem__),
