@@ -159,6 +159,9 @@ def _skips_pairs(seen: set[tuple[float, ...]], excess: _Pairs, pair: tuple[int, 
     return any(pair == max(pairs, key=excess.__getitem__) for pairs in (*kept, neighbours) if pairs)
 
 
+_OTHERWISE = "cost of both, minus cost of the first alone, minus cost of the second alone; the largest one"
+
+
 def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str:
     seen, from_open = {*loss.seen}, (1.0,) * num_heads in loss.seen
     if pair[0] == pair[1]:
@@ -197,8 +200,7 @@ def _find_twin_hint(loss: Counted, num_heads: int, pair: tuple[int, int]) -> str
         "these two cost least together; what is left beyond the single costs, each once?": both[pair]
         == min(both.values()),
     }
-    otherwise = "cost of both, minus cost of the first alone, minus cost of the second alone; the largest one"
-    return next((hint for hint, fits in hints.items() if fits), otherwise)
+    return next((hint for hint, fits in hints.items() if fits), _OTHERWISE)
 
 
 def _measure_pairs(loss: Loss, num_heads: int, *, closed: bool) -> tuple[_Pairs, _Pairs]:
