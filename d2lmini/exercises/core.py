@@ -37,16 +37,22 @@ __all__ = [
 
 Checker = Callable[[Any], str]
 _CHECKERS: dict[str, Checker] = {}
+_TRAINED: set[str] = set()
 
 Result = float | Tensor
 # The hint for a well-known mistake, and what the mistake gives: one result or several.
 Mistakes = Mapping[str, Result | tuple[Result, ...]]
 
 
-def checker(name: str) -> Callable[[Checker], Checker]:
+def checker(name: str, *, trained: bool = False) -> Callable[[Checker], Checker]:
     """Register a function as the checker of the exercise `name`.
 
     The function takes the answer and returns what was verified, as a sentence; for a wrong one it raises `WrongAnswer`.
+
+    Args:
+        name: name of the exercise, as in the chapter.
+        trained: whether the task asks for something that can be trained: then the right numbers without their gradient
+            are no answer.
 
     Raises:
         ValueError: if the name is taken.
@@ -56,14 +62,16 @@ def checker(name: str) -> Callable[[Checker], Checker]:
         if name in _CHECKERS:
             raise ValueError(f"there is already a checker named {name!r}")
         _CHECKERS[name] = function
+        if trained:
+            _TRAINED.add(name)
         return function
 
     return register
 
 
-def list_exercises() -> list[str]:
-    """The names of all exercises that have a checker, in alphabetical order."""
-    return sorted(_CHECKERS)
+def list_exercises(*, trained: bool = False) -> list[str]:
+    """The names of all exercises, or only of those that ask for something to train, in alphabetical order."""
+    return sorted(_TRAINED if trained else _CHECKERS)
 
 
 def check(name: str, answer: Any, *, hint: bool = True) -> None:

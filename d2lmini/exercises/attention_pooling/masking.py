@@ -15,7 +15,7 @@ from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 
 
-@checker("debug-masked-softmax")
+@checker("debug-masked-softmax", trained=True)
 def check_debug_masked_softmax(function: Any) -> str:
     """`masked_softmax(X, valid_lens)` freed of its faults; each shows on an input of its own."""
     expect_function(function)

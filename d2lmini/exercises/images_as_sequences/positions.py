@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from d2lmini.exercises.core import checker, expect_close, expect_function
+from d2lmini.exercises.gradients import expect_gradients
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
 
 
-@checker("grid-positions")
+@checker("grid-positions", trained=True)
 def check_grid_positions(grid_positions: Any) -> str:
     """`grid_positions(by_row, by_column)`: a table of positions from a vector a row and a vector a column."""
     expect_function(grid_positions)
@@ -20,13 +21,18 @@ def check_grid_positions(grid_positions: Any) -> str:
         (by_row, by_column), draw = draw_inputs(seed, most=9, by_row=(rows, d), by_column=(columns, d))
         expect_close(
             grid_positions(by_row, by_column),
-            (by_row[:, None] + by_column).flatten(0, 1),
+            _make_grid(by_row, by_column),
             claim="place (i, j) has the sum of row vector i and column vector j",
             given=draw,
             hint="print which row and which column went into place 1",
             mistakes=_list_wrong_tables(by_row, by_column),
         )
-    return "a row vector and a column vector at each place, row by row"
+        expect_gradients(grid_positions, _make_grid, given=draw, by_row=by_row, by_column=by_column)
+    return "a row vector and a column vector at each place, row by row, and both can learn"
+
+
+def _make_grid(by_row: Tensor, by_column: Tensor) -> Tensor:
+    return (by_row[:, None] + by_column).flatten(0, 1)
 
 
 def _list_wrong_tables(by_row: Tensor, by_column: Tensor) -> dict[str, Tensor]:

@@ -9,7 +9,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.exercises.core import checker, expect_function, expect_measured
+from d2lmini.exercises.core import (
+    Mistakes,
+    WrongAnswer,
+    checker,
+    expect_function,
+    expect_measured,
+    find_hint,
+    read_number,
+)
 from d2lmini.exercises.prediction import Number, prediction
 
 
@@ -27,12 +35,20 @@ class _Case:
         """A model, pictures, right answers and patches to hide, as `code` makes them."""
         torch.manual_seed(self.seed)
         height, width = self.rows * self.size, self.columns * self.size
-        model = nn.Sequential(nn.Flatten(), nn.Linear(height * width, 10))
+        model = nn.Sequential(nn.Flatten(1, 2), nn.Linear(height * width, 10))
+        model.register_forward_pre_hook(self._expect_pictures)
         X = torch.rand(self.count, height, width)
         which = torch.randint(self.rows * self.columns, (self.count,))
         y = model(X).argmax(dim=1)
         y[::9] = (y[::9] + 1) % 10  # wrong from the beginning
         return model, X, y, which
+
+    def _expect_pictures(self, model: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        shape = ("batch", self.rows * self.size, self.columns * self.size)
+        if inputs[0].shape[1:] != shape[1:]:
+            hint = "the model asks for pictures as X holds them, as those of the chapter do"
+            claim = "model is given (batch, H, W)"
+            raise WrongAnswer(claim, hint, given=self.code, expected=shape, got=tuple(inputs[0].shape))
 
     @property
     def code(self) -> str:
@@ -40,7 +56,7 @@ class _Case:
         height, width = self.rows * self.size, self.columns * self.size
         return (
             f"torch.manual_seed({self.seed}); "
-            f"model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear({height * width}, 10)); "
+            f"model = torch.nn.Sequential(torch.nn.Flatten(1, 2), torch.nn.Linear({height * width}, 10)); "
             f"X = torch.rand({self.count}, {height}, {width}); "
             f"which = torch.randint({self.rows * self.columns}, ({self.count},)); "
             f"y = model(X).argmax(dim=1); y[::9] = (y[::9] + 1) % 10; size = {self.size}"
@@ -60,11 +76,16 @@ class _Case:
         return grid.flatten(1)
 
 
+_BATCHES = (10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 256)
+
+
 @checker("measure-patch")
 def check_measure_patch(price: Any) -> str:
     """`price(model, X, y, which, size)`: the accuracy that is lost when a patch of each picture is white."""
     expect_function(price)
-    for case in (_Case(0, 2, 4, 3, 400), _Case(3, 4, 4, 2, 400), _Case(1, 5, 2, 4, 300), _Case(3, 3, 3, 1, 300)):
+    # no number of pictures is a multiple of a size of batches
+    cases = [_Case(0, 2, 4, 3, 401), _Case(3, 4, 4, 2, 397), _Case(1, 5, 2, 4, 307), _Case(3, 3, 3, 1, 311)]
+    for case, other in zip(cases, [*cases[1:], cases[0]], strict=True):
         model, X, y, which = case.draw()
         with torch.no_grad():
             white = case.hide(X, F.one_hot(which, case.rows * case.columns).bool())
@@ -72,23 +93,33 @@ def check_measure_patch(price: Any) -> str:
             before, after = _score(model, X, y), _score(model, white, y)
             misled = model(white).argmax(dim=1)  # right only when the patches are white
             gained = _score(model, X, misled) - 1
+        found = price(model, X, y, which, case.size)
         expect_measured(
-            price(model, X, y, which, case.size),
+            found,
             before - after,
             claim="it is the accuracy before minus the accuracy after",
             given=case.code,
             hint="paint the patches, look at one picture, and measure twice with the same model",
-            mistakes=mistakes,
+            mistakes=_keep_fitting(mistakes, price, other) if found != before - after else {},
         )
         expect_measured(
             price(model, X, misled, which, case.size),
             gained,
             claim="a patch that misleads has a negative price",
             given=f"{case.code}  # and y is what the model answers without the patches",
-            hint="keep the sign",
+            hint="what does the model answer with the patches, and what without them? y is right for one of the two",
             mistakes={"a price below 0 says that the patch misleads: keep the sign": (-gained, 0.0)},
         )
     return "the accuracy that is lost, for patches of 1 to 4 pixels; below 0 where a patch misleads"
+
+
+def _keep_fitting(mistakes: Mistakes, price: Any, other: _Case) -> Mistakes:
+    """The mistakes that give what the answer gives for other pictures, too: two shares may be alike by chance."""
+    arguments = other.draw()
+    found = read_number(price(*arguments, other.size))
+    with torch.no_grad():
+        others = _list_wrong_prices(other, *arguments)
+    return {hint: wrong for hint, wrong in mistakes.items() if find_hint(found, {hint: others[hint]}, "") == hint}
 
 
 def _score(model: nn.Module, X: Tensor, y: Tensor) -> float:
@@ -114,6 +145,14 @@ def _list_wrong_prices(
         "the accuracy, not the loss": (losses[1] - losses[0], losses[0] - losses[1]),
         "measure with the pictures as they were, too": 0.0,
     }
+    lost = (model(X).argmax(dim=1) == y).double() - (model(white).argmax(dim=1) == y).double()
+    batches = [lost.split(size) for size in _BATCHES]
+    numbers["a mean over batches: a short last batch weighs as much there as a whole one"] = tuple(
+        torch.stack([part.mean() for part in parts]).mean().item() for parts in batches
+    )
+    numbers["all pictures count, those of a short last batch, too"] = tuple(
+        torch.cat(parts[:-1]).mean().item() for parts in batches
+    )
     pictures = _list_wrong_pictures(case, X, which)
     return numbers | {
         hint: tuple(before - _score(model, wrong, y) for wrong in several) for hint, several in pictures.items()

@@ -14,7 +14,7 @@ from d2lmini.exercises.inputs import draw_inputs
 _SHARE = 4  # a table may be so many times larger
 
 
-@checker("learnable-positions")
+@checker("learnable-positions", trained=True)
 def check_learnable_positions(answer: Any) -> str:
     """`answer(num_hiddens, max_len)`: a module with `forward(X, offset=0)` that adds positions, from few parameters."""
     if isinstance(answer, nn.Module):

@@ -74,7 +74,8 @@ def check_debug_decoding(decode: Any) -> str:
         expect_close(got, right, claim=claim, given=given, hint=hint)
         expect_unchanged("X", handed, X, "X += ... changes the caller's tensor")
     return (
-        "the same as all at once, for each token: with sinusoids, with a learned table and weights, and with a function"
+        "the same numbers as all at once, for each token: with sinusoids, with a learned table and weights, and with a "
+        "function"
     )
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.exercises.core import Mistakes, checker, expect_close, expect_function, expect_unchanged
+from d2lmini.exercises.gradients import expect_gradients
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.positions.rotary import apply_rotary
 
@@ -122,21 +123,26 @@ def _by_parity(part: Tensor) -> Tensor:
     return torch.where(odd_rows, apply_rotary(part[..., None, :], 1)[..., 0, :], part)
 
 
-@checker("rotary-picture")
+@checker("rotary-picture", trained=True)
 def check_rotary_picture(rotate: Any) -> str:
     """`rotate(X)`: rotary embedding of a picture (rows, columns, p): one half by row, the other by column."""
     expect_function(rotate)
     for seed, shape in enumerate(((3, 5, 12), (4, 2, 8), (8, 9, 4), (1, 3, 16))):
         (X,), given = draw_inputs(seed, X=shape)
         got = rotate(handed := X.clone())
-        first, second = (part.double() for part in X.chunk(2, -1))
         expect_close(
             got,
-            torch.cat([_by_row(first), apply_rotary(second)], 2),
+            _turn_halves(X.double()),
             claim="one half turns by the row, the other by the column",
             given=given,
             hint="look at a single feature of each half, along a row and along a column: which of the two moves it?",
             mistakes=_list_wrong_pictures(X.double()) if seed == 0 else {},
         )
         expect_unchanged("X", handed, X, "write the result into a new tensor", given=given)
-    return "one half turns by the row, the other by the column, in four pictures"
+        expect_gradients(rotate, _turn_halves, given=given, X=X)
+    return "one half turns by the row, the other by the column, in four pictures, and gradients turn back"
+
+
+def _turn_halves(X: Tensor) -> Tensor:
+    first, second = X.chunk(2, -1)
+    return torch.cat([_by_row(first), apply_rotary(second)], 2)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.exercises.core import Mistakes, checker, expect_close, expect_function, expect_measured, expect_unchanged
+from d2lmini.exercises.gradients import expect_gradients
 from d2lmini.exercises.inputs import draw_inputs
 
 
@@ -71,6 +72,10 @@ def _attend(Q: Tensor, K: Tensor, V: Tensor, faults: tuple[str, ...]) -> Tensor:
     return scores.softmax(1) @ _turn(V, _VALUES[values](n), angles)
 
 
+def _attend_turned(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+    return _attend(Q.double(), K.double(), V.double(), faults=("",) * 5)
+
+
 def _list_wrong_outputs(Q: Tensor, K: Tensor, V: Tensor) -> Mistakes:
     found: dict[str, tuple[Tensor, ...]] = {}
     both_back = "both turn by +iω, as in the starter's turn: now both turn the other way"
@@ -103,7 +108,7 @@ def _list_wrong_weights(Q: Tensor, K: Tensor, V: Tensor) -> Mistakes:
     }
 
 
-@checker("debug-rotary")
+@checker("debug-rotary", trained=True)
 def check_debug_rotary(attend: Any) -> str:
     """`attend(Q, K, V)`: attention with rotary embedding, for one head, from the last tokens of a sequence to all."""
     expect_function(attend)
@@ -114,7 +119,7 @@ def check_debug_rotary(attend: Any) -> str:
         got = attend(*handed)
         expect_close(
             got,
-            _attend(*wide, faults=("",) * 5),
+            _attend_turned(*wide),
             claim="it is attention with turned queries and keys",
             given=given,
             hint="compare turned queries and keys with those of d2l.apply_rotary, then the scores, then the output",
@@ -122,7 +127,8 @@ def check_debug_rotary(attend: Any) -> str:
         )
         for name, now, before in zip(("Q", "K", "V"), handed, (Q, K, V), strict=True):
             expect_unchanged(name, now, before, "write the turned ones into new tensors", given=given)
-    return "queries at the end and all keys are turned alike, values are not; at four widths"
+        expect_gradients(attend, _attend_turned, given=given, Q=Q, K=K, V=V)
+    return "queries at the end and all keys are turned alike, values are not, and all three learn; at four widths"
 
 
 _STEPS: dict[str, Callable[[int], float]] = {

@@ -25,7 +25,7 @@ from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
 _NAMES = sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias"))
 
 
-@checker("debug-self-attention")
+@checker("debug-self-attention", trained=True)
 def check_debug_self_attention(make: Any) -> str:
     """A class of causal self-attention freed of its faults: projections, scale, mask, and gradients."""
     if isinstance(make, nn.Module):

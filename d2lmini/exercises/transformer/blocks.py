@@ -111,11 +111,13 @@ _WRONG_NORMS: dict[str, Layer] = {
     "epsilon belongs under the root": lambda X: (
         (X - X.mean(-1, keepdim=True)) / (X.std(-1, keepdim=True, unbiased=False) + 1e-5)
     ),
+    "once is enough: yours norms what has been normed already": lambda X: _norm(_norm(X)),
     "and epsilon? A token of equal numbers has the variance 0": lambda X: _norm(X, eps=0.0),
     "epsilon is added, not a lower bound of the variance": lambda X: (
         (X - X.mean(-1, keepdim=True)) / X.var(-1, keepdim=True, unbiased=False).clamp(min=1e-5).sqrt()
     ),
     "which epsilon? (7.3) has 1e-5": lambda X: _norm(X, eps=1e-6),
+    "which epsilon is yours? (7.3) has 1e-5": lambda X: _norm(X, eps=1e-8),
 }
 
 
@@ -147,10 +149,14 @@ def check_add_norm(run_stack: Any) -> str:
     three: list[Layer] = [torch.sin, torch.cos, torch.tanh]
     two: list[Layer] = [torch.cos, _Mix(longer.shape)]
     one: list[Layer] = [torch.sin]
+    nothing: list[Layer] = [torch.zeros_like]
+    tiny = torch.tensor([[[0.00005, 0.0001, 0.00015, 0.0002], [0.008, 0.008, 0.012, 0.018]]])
     for tokens, given, layers, tolerance in (
         (X, draw, three, 1e-3),  # which epsilon it is does not show yet
         (longer, draw_longer, two, 1e-3),
         (torch.full((1, 2, 4), 2.0), "torch.manual_seed(0); X = torch.full((1, 2, 4), 2.0)", one, 1e-4),
+        (tiny, f"X = torch.tensor({tiny.tolist()})", nothing, 1e-4),  # here the last norm is the first one, too
+        (tiny, f"X = torch.tensor({tiny.tolist()})", 2 * nothing, 1e-4),
         (X / 2000, f"{draw}; X = X / 2000", one, 1e-4),
         (X, draw, [*three, torch.sin], 1e-3),
     ):
@@ -164,7 +170,7 @@ def check_add_norm(run_stack: Any) -> str:
                 claim="each layer adds to the stream, and the norms stand where (7.4) has them",
                 given=f"{code}; norm_first = {norm_first}",
                 hint="print the stream after each step: layer, sum, norm",
-                mistakes=_list_wrong_stacks(tokens, layers, norm_first),
+                mistakes=(_list_wrong_stacks if tokens is not tiny else _list_wrong_norms)(tokens, layers, norm_first),
                 tolerance=tolerance,
             )
             expect_unchanged("X", tokens, tokens, "X += ... changes the caller's tensor")
@@ -200,12 +206,15 @@ def _list_wrong_stacks(X: Tensor, layers: list[Layer], norm_first: bool) -> dict
         wrong["a stack of pre-norm layers is not normed at its end: which norm is missing?"] = (
             _run_stack(X, layers, right, last=False),
         )
-    else:
-        wrong["post-norm has a norm after each sum already: the stack needs no other one"] = (
-            _run_stack(X, layers, right, last=True),
-        )
     for hint, order in _WRONG_ORDERS[norm_first].items():
         wrong[hint] = tuple(_run_stack(X, layers, order, last=last) for last in (True, False))
-    for hint, norm in _WRONG_NORMS.items():
-        wrong[hint] = (_run_stack(X, layers, right, norm, last=norm_first),)
-    return wrong
+    return wrong | _list_wrong_norms(X, layers, norm_first)
+
+
+def _list_wrong_norms(X: Tensor, layers: list[Layer], norm_first: bool) -> dict[str, tuple[Tensor, ...]]:
+    """Stacks in the right order with a wrong norm: everywhere, or at the end of pre-norm alone."""
+    order, unnormed = _ORDERS[norm_first], _run_stack(X, layers, _ORDERS[norm_first], last=False)
+    ends = {hint: (norm(unnormed),) if norm_first else () for hint, norm in _WRONG_NORMS.items()}
+    return {
+        hint: (_run_stack(X, layers, order, norm, last=norm_first), *ends[hint]) for hint, norm in _WRONG_NORMS.items()
+    }

@@ -86,7 +86,7 @@ def _find_fault(decoder: Any, X: Tensor, memory: Tensor) -> str:
             return "another memory gives the same output. Who is asked in cross-attention?"
         moved = (_run_decoder(decoder, later, memory, training) - got)[:, :shown].abs().max().item()
         leaks.append(not moved < 1e-6)
-    for hint, wrong in _list_wrong_blocks().items():
+    for hint, wrong in _WRONG_BLOCKS.items():
         found = (_run_decoder(decoder, X, memory, training) for training in (True, False))
         if all(torch.allclose(got, wrong(X, memory), atol=1e-4, equal_nan=True) for got in found):
             return hint
@@ -135,54 +135,56 @@ def _norm_all(X: Tensor) -> Tensor:
     return F.layer_norm(X, X.shape[1:])
 
 
-def _list_wrong_blocks() -> dict[str, Block]:
-    """What a well-known mistake makes of X and a memory, by the hint for it."""
+def _block(**changes: Any) -> Block:
+    return lambda X, memory: _decode(X, memory, **changes)
 
-    def to_normed(X: Tensor, found: Tensor) -> Tensor:
-        return _norm(X) + found
 
-    def only(X: Tensor, found: Tensor) -> Tensor:
-        return found
+def _add_to_normed(X: Tensor, found: Tensor) -> Tensor:
+    return _norm(X) + found
 
-    def block(**changes: Any) -> Block:
-        return lambda X, memory: _decode(X, memory, **changes)
 
-    def old_query(X: Tensor, memory: Tensor) -> Tensor:
-        return _decode(X, memory, ask=lambda _: _norm(X))
+def _only_found(X: Tensor, found: Tensor) -> Tensor:
+    return found
 
-    def cross_first(X: Tensor, memory: Tensor) -> Tensor:
-        X = X + _across(_norm(X), memory, memory)
-        X = X + _back(_norm(X), _norm(X), _norm(X), mask=causal_mask(X.shape[1]))
-        return X + _ffn(_norm(X))
 
-    def triangle(X: Tensor, memory: Tensor) -> Tensor:
-        mask = torch.ones(X.shape[1], memory.shape[1], dtype=torch.bool).tril()
-        return _decode(X, memory, cross={"mask": mask})
+def _decode_cross_first(X: Tensor, memory: Tensor) -> Tensor:
+    X = X + _across(_norm(X), memory, memory)
+    X = X + _back(_norm(X), _norm(X), _norm(X), mask=causal_mask(X.shape[1]))
+    return X + _ffn(_norm(X))
 
-    return {
-        "each token has a norm of its own: which numbers does yours take together?": block(
-            norm=_norm_all, ask=_norm_all, compute=_norm_all
-        ),
-        "the first addition, too: the stream itself is added to": block(first=to_normed),
-        "the last addition, too: the stream itself is added to": block(third=to_normed),
-        "the stream is X: what is added to must not have gone through a norm": block(second=to_normed),
-        "this is post-norm: pre-norm has its norms before the layers": _decode_post_norm,
-        "a token sees itself, too": block(diagonal=-1),
-        "the stream goes on after cross-attention: what is added to what?": block(second=only),
-        "cross-attention reads the stream as it is now, after self-attention": old_query,
-        "the memory has its norm from the encoder": lambda X, memory: _decode(X, _norm(memory)),
-        "cross-attention reads through a norm, too": block(ask=lambda X: X),
-        "self-attention reads through a norm, too": block(norm=lambda X: X),
-        "the feed-forward network reads through a norm, too": block(compute=lambda X: X),
-        "the feed-forward network adds to the stream": block(third=only),
-        "self-attention comes first: a token looks back before it looks across": cross_first,
-        "keys and values are the memory, all of it": lambda X, memory: _decode(X, memory[:, :-1]),
-        "the feed-forward network reads the features of one token": block(ffn=lambda X: _ffn(X.mT).mT),
-        "self_attention is a layer with weights of its own: call it": block(back=_LOOK),
-        "cross_attention is a layer with weights of its own: call it": block(across=_LOOK),
-        "where is the feed-forward network?": block(third=lambda X, found: X),
-        "where is the first residual connection?": block(first=only),
-        "a causal mask is for the target tokens: the whole source is known": triangle,
-        "there are two attentions: which of them is called where?": block(back=_across, across=_back),
-        "pre-norm has no norm at the end of a block; a stack has one": lambda X, memory: _norm(_decode(X, memory)),
-    }
+
+def _decode_by_triangle(X: Tensor, memory: Tensor) -> Tensor:
+    mask = torch.ones(X.shape[1], memory.shape[1], dtype=torch.bool).tril()
+    return _decode(X, memory, cross={"mask": mask})
+
+
+# What a well-known mistake makes of X and a memory, by the hint for it.
+_WRONG_BLOCKS: dict[str, Block] = {
+    "each token has a norm of its own: which numbers does yours take together?": _block(
+        norm=_norm_all, ask=_norm_all, compute=_norm_all
+    ),
+    "the first addition, too: the stream itself is added to": _block(first=_add_to_normed),
+    "the last addition, too: the stream itself is added to": _block(third=_add_to_normed),
+    "the stream is X: what is added to must not have gone through a norm": _block(second=_add_to_normed),
+    "this is post-norm: pre-norm has its norms before the layers": _decode_post_norm,
+    "a token sees itself, too": _block(diagonal=-1),
+    "the stream goes on after cross-attention: what is added to what?": _block(second=_only_found),
+    "cross-attention reads the stream as it is now, after self-attention": lambda X, memory: _decode(
+        X, memory, ask=lambda _: _norm(X)
+    ),
+    "the memory has its norm from the encoder": lambda X, memory: _decode(X, _norm(memory)),
+    "cross-attention reads through a norm, too": _block(ask=lambda X: X),
+    "self-attention reads through a norm, too": _block(norm=lambda X: X),
+    "the feed-forward network reads through a norm, too": _block(compute=lambda X: X),
+    "the feed-forward network adds to the stream": _block(third=_only_found),
+    "self-attention comes first: a token looks back before it looks across": _decode_cross_first,
+    "keys and values are the memory, all of it": lambda X, memory: _decode(X, memory[:, :-1]),
+    "the feed-forward network reads the features of one token": _block(ffn=lambda X: _ffn(X.mT).mT),
+    "self_attention is a layer with weights of its own: call it": _block(back=_LOOK),
+    "cross_attention is a layer with weights of its own: call it": _block(across=_LOOK),
+    "where is the feed-forward network?": _block(third=lambda X, found: X),
+    "where is the first residual connection?": _block(first=_only_found),
+    "a causal mask is for the target tokens: the whole source is known": _decode_by_triangle,
+    "there are two attentions: which of them is called where?": _block(back=_across, across=_back),
+    "pre-norm has no norm at the end of a block; a stack has one": lambda X, memory: _norm(_decode(X, memory)),
+}

@@ -62,6 +62,8 @@ FORMS: dict[str, Change] = {
     "row": lambda result, *_: result[None] if isinstance(result, Tensor) and result.dim() == 1 else result,
     "gradient": only_floats(lambda part: part.detach().clone().requires_grad_()),
 }
+# Of these, the forms that have lost their gradient.
+UNTRAINED = {"numpy", "list", "generator", "gradient"}
 
 
 def move_entry(where: int) -> Change:

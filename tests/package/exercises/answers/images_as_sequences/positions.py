@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 
@@ -24,6 +24,11 @@ def grid_changing_columns(by_row: Tensor, by_column: Tensor) -> Tensor:
     table = grid_with_loops(by_row, by_column)
     by_column += 1
     return table
+
+
+def half_of_the_gradient(by_row: Tensor, by_column: Tensor) -> Tensor:
+    table = grid_with_loops(by_row, by_column)
+    return table.where(torch.arange(len(table))[:, None] % 2 == 0, table.detach())
 
 
 def scrambled_and_sorted(P: Tensor, order: Tensor) -> Tensor:
@@ -44,7 +49,8 @@ RIGHT: dict[str, list[Any]] = {
         lambda rows, columns: rows.repeat_interleave(len(columns), 0) + columns.repeat(len(rows), 1),
         lambda rows, columns: torch.kron(rows, torch.ones(len(columns), 1)) + columns.tile(len(rows), 1),
         lambda rows, columns: (rows.unsqueeze(1) + columns.unsqueeze(0)).view(-1, rows.shape[1]),
-        lambda rows, columns: np.add(rows.numpy()[:, None], columns.numpy()).reshape(-1, rows.shape[1]),
+        lambda rows, columns: torch.vmap(lambda row: row + columns)(rows).flatten(0, 1),
+        lambda rows, columns: (rows[:, None] + columns).flatten(0, 1).double(),
     ],
     "scrambled-positions": [
         lambda P, order: P[order],
@@ -91,6 +97,20 @@ WRONG: list[tuple[str, Any, str]] = [
     ("grid-positions", lambda rows, columns: grid_with_loops(rows, -columns), "not the difference"),
     ("grid-positions", lambda rows, columns: grid_with_loops(rows, columns.flip(0)), "went into place 1"),
     ("grid-positions", lambda rows, columns: torch.cat([rows, columns]), "write the shape"),
+    ("grid-positions", lambda rows, columns: grid_with_loops(rows, columns).detach(), "what cuts the result off?"),
+    ("grid-positions", lambda rows, columns: grid_with_loops(rows, columns.detach()), "what cuts the result off?"),
+    ("grid-positions", lambda rows, columns: grid_with_loops(rows.data, columns), "what cuts the result off?"),
+    ("grid-positions", torch.no_grad()(grid_with_loops), "what cuts the result off?"),
+    ("grid-positions", lambda rows, columns: torch.tensor(grid_with_loops(rows, columns).tolist()), "what cuts the"),
+    ("grid-positions", lambda rows, columns: nn.Parameter(grid_with_loops(rows, columns)), "what cuts the result off?"),
+    ("grid-positions", lambda rows, columns: grid_with_loops(rows.round(), columns), "is a part of the way cut off?"),
+    ("grid-positions", half_of_the_gradient, "is a part of the way cut off?"),
+    ("grid-positions", lambda rows, columns: [*grid_with_loops(rows, columns)], "return one tensor"),
+    (
+        "grid-positions",
+        lambda rows, columns: np.add(rows.numpy()[:, None], columns.numpy()).reshape(-1, rows.shape[1]),
+        "NumPy knows no gradients",
+    ),
     ("use-scrambled", (0.98, 0.97), "not scrambled"),
     ("use-scrambled", (7, 97), "between 0 and 1"),
     ("use-scrambled", (0.3, 0.97), "without training them again"),

@@ -106,6 +106,10 @@ def priced_with_zeroed_model(model: Any, X: Tensor, y: Tensor, which: Tensor, si
     return found
 
 
+def as_a_number(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -> Any:
+    return len(X) * priced()(model, X, y, which, size)
+
+
 def priced_against_itself(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -> Any:
     return priced()(model, X, model(X).argmax(dim=1), which, size)
 
@@ -121,13 +125,44 @@ def priced_by_loss(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -
     return F.cross_entropy(model(white), y) - F.cross_entropy(model(X), y)
 
 
+def reshaped(change: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """Gives the model pictures of another shape."""
+
+    def answer(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -> Any:
+        return priced()(lambda Z: model(change(Z)), X, y, which, size)
+
+    return answer
+
+
+def in_batches(size_of_batch: int, *, whole: bool = False) -> Callable[..., Any]:
+    """The mean of what batches lose, in which a short last batch weighs as much as a whole one, or is left out."""
+
+    def answer(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -> Any:
+        parts = [*zip(*(part.split(size_of_batch) for part in (X, y, which)), strict=True)]
+        lost = [priced()(model, *part, size) for part in parts if len(part[0]) == size_of_batch or not whole]
+        return sum(lost) / len(lost)
+
+    return answer
+
+
+def misled_only(before: Tensor, after: Tensor) -> Tensor:
+    """Takes what is gained for twice as much."""
+    return (before - after) * (1 + (before < after))
+
+
+def weighed(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -> Any:
+    """Right: in batches, each as heavy as it is long."""
+    parts = zip(*(part.split(64) for part in (X, y, which)), strict=True)
+    return sum(priced()(model, *part, size) * len(part[0]) for part in parts) / len(X)
+
+
 def of_square_two(X: Tensor, size: int, which: Tensor) -> Tensor:
     """Right for the digits of the chapter only."""
     return chosen(X, 2, which)
 
 
 RIGHT: dict[str, list[Any]] = {
-    "measure-patch": [priced(), priced_with_loops, priced_by_fold, priced_one_by_one, priced_by_scaling],
+    "measure-patch": [priced(), priced_with_loops, priced_by_fold, priced_one_by_one, priced_by_scaling, weighed],
     "use-price": [[9]],
 }
 
@@ -138,7 +173,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-patch", priced(result=lambda before, after: after - before), "has the other sign"),
     ("measure-patch", priced(result=lambda before, after: abs(before - after)), "keep the sign"),
     ("measure-patch", priced(result=lambda before, after: max(before - after, 0 * after)), "keep the sign"),
-    ("measure-patch", priced(result=lambda before, after: 400 * (before - after)), "not as a number of them"),
+    ("measure-patch", as_a_number, "not as a number of them"),
     ("measure-patch", priced(result=lambda before, after: 100 * (before - after)), "not per cent"),
     ("measure-patch", priced(result=lambda before, after: 1 - after / before), "not relative to"),
     ("measure-patch", priced(result=lambda before, after: 1 - after), "some answers were wrong from the beginning"),
@@ -157,6 +192,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-patch", priced(lambda X, size, which: torch.zeros_like(X).bool()), "measure with the pictures as they"),
     ("measure-patch", priced_pieces, "not a piece of reshape"),
     ("measure-patch", priced(of_square_two), "look at one picture"),
+    ("measure-patch", reshaped(lambda Z: Z[:, None]), "the model asks for pictures as X holds them"),
+    ("measure-patch", reshaped(lambda Z: Z.flatten(1)), "the model asks for pictures as X holds them"),
+    ("measure-patch", reshaped(lambda Z: Z.mT), "the model asks for pictures as X holds them"),
+    *(("measure-patch", in_batches(count), "a short last batch") for count in (16, 32, 50, 64, 100, 128, 200, 256)),
+    ("measure-patch", in_batches(100, whole=True), "those of a short last batch, too"),
+    ("measure-patch", priced(result=lambda before, after: (before - after).round(decimals=2)), "look at one picture"),
+    ("measure-patch", priced(result=misled_only), "what does the model answer with the patches"),
     ("measure-patch", priced_in_place, "works in place"),
     ("measure-patch", priced_and_emptied, "works in place"),
     ("measure-patch", priced_with_zeroed_model, "works in place"),

@@ -200,7 +200,15 @@ def rounded(P: Tensor) -> Any:
 
 
 RIGHT: dict[str, list[Any]] = {
-    "debug-decoding": [decode(), keys_from_the_whole, all_at_once, example_by_example, filled_in],
+    "debug-decoding": [
+        decode(),
+        torch.no_grad()(decode()),
+        lambda *a: decode()(*a).detach(),
+        keys_from_the_whole,
+        all_at_once,
+        example_by_example,
+        filled_in,
+    ],
     "measure-trust": [beaten(), by_a_running_maximum, by_a_table, lambda P: beaten()(P / P[0].norm())],
     "use-trust": [(18, 4), torch.tensor([18, 4])],
 }

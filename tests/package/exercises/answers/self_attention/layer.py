@@ -65,82 +65,6 @@ def late(A: Tensor, may: Tensor) -> Tensor:
     return A * may
 
 
-class OneForAll(Layer):
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__(d_model, width)
-        self.W_q, self.W_k, self.W_v = [nn.Linear(d_model, width)] * 3
-
-
-class Starter(OneForAll):
-    masked = staticmethod(unmasked)
-    after = staticmethod(late)
-
-    @staticmethod
-    def scale(X: Tensor, Q: Tensor) -> float:
-        return math.sqrt(X.shape[2])
-
-    @staticmethod
-    def mixed(A: Tensor, X: Tensor, V: Tensor) -> Tensor:
-        return A.detach() @ V
-
-
-class WithoutBias(Layer):
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__(d_model, width)
-        self.W_q, self.W_k, self.W_v = (nn.Linear(d_model, width, bias=False) for _ in range(3))
-
-
-class WithOutput(Layer):
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__(d_model, width)
-        self.W_o = nn.Linear(width, width)
-
-
-class Frozen(Layer):
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__(d_model, width)
-        self.W_k.requires_grad_(False)
-
-
-class InList(nn.Module):
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__()
-        self.layers = [nn.Linear(d_model, width) for _ in range(3)]
-
-    def forward(self, X: Tensor) -> Any:
-        return X, X
-
-
-class Hidden(Layer):
-    """The projections are in a list, so that nobody finds their parameters."""
-
-    def __init__(self, d_model: int, width: int) -> None:
-        nn.Module.__init__(self)
-        self.all = [nn.Linear(d_model, width) for _ in range(3)]
-
-    def __getattr__(self, name: str) -> Any:
-        return self.all["qkv".index(name[-1])] if name.startswith("W_") else super().__getattr__(name)
-
-
-class Anew(nn.Module):
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__()
-        self.sizes = d_model, width
-
-    def forward(self, X: Tensor) -> Any:
-        return Layer(*self.sizes)(X)
-
-
-class StillAnew(Layer):
-    def forward(self, X: Tensor) -> Any:
-        return Layer(self.W_q.in_features, self.W_q.out_features)(X)
-
-
-class CutOffEntirely(Layer):
-    def forward(self, X: Tensor) -> Any:
-        return tuple(result.detach() for result in super().forward(X))
-
-
 class OneResult(Layer):
     def forward(self, X: Tensor) -> Any:
         return super().forward(X)[0]
@@ -203,28 +127,6 @@ class WithASmallTable(WithATable):
     size = 64
 
 
-class CutOffInput(Layer):
-    def forward(self, X: Tensor) -> Any:
-        return super().forward(X.detach())
-
-
-class Zeroed(Layer):
-    """Every parameter begins with 0."""
-
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__(d_model, width)
-        for parameter in self.parameters():
-            nn.init.zeros_(parameter)
-
-
-class ZeroedScores(Layer):
-    def __init__(self, d_model: int, width: int) -> None:
-        super().__init__(d_model, width)
-        for projection in (self.W_q, self.W_k):
-            nn.init.zeros_(projection.weight)
-            nn.init.zeros_(projection.bias)
-
-
 class Orthogonal(Layer):
     """Other initial values, from which it learns as well."""
 
@@ -259,9 +161,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-self-attention", WithATable, "run it yourself"),
     ("debug-self-attention", WithASmallTable, "run it yourself"),
     ("debug-self-attention", layer(order=lambda everything: torch.ones(5, 5).bool().tril()), "run it yourself"),
-    ("debug-self-attention", CutOffInput, "where does the gradient stop"),
-    ("debug-self-attention", Zeroed, "Begin with random numbers"),
-    ("debug-self-attention", ZeroedScores, "Begin with random numbers"),
     ("debug-self-attention", ByExp, "does an exp overflow"),
     *[
         ("debug-self-attention", layer(masked=lambda s, may, fill=fill: s.masked_fill(~may, fill)), "below every score")
@@ -273,33 +172,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ],
     ("debug-self-attention", layer(masked=lambda s, may: s + ~may * -math.inf), "0 times infinity?"),
     ("debug-self-attention", layer(masked=lambda s, may: s * may), "e⁰ is 1"),
-    ("debug-self-attention", Starter, "And which width does the scale take the root of?"),
     ("debug-self-attention", d2l.SelfAttention, "run it yourself"),
-    ("debug-self-attention", OneForAll, "one layer under three names"),
-    ("debug-self-attention", WithoutBias, "each of the three has a bias, too"),
-    ("debug-self-attention", WithOutput, "and no others"),
-    ("debug-self-attention", Frozen, "switched requires_grad off"),
-    ("debug-self-attention", InList, "make the three layers once"),
-    ("debug-self-attention", Hidden, "made once in __init__"),
-    ("debug-self-attention", Anew, "make the three layers once"),
-    ("debug-self-attention", StillAnew, "does forward make new random layers"),
     ("debug-self-attention", lambda d_model, width: 3, "pass the class itself"),
     ("debug-self-attention", nn.Linear, "make the three layers once"),
     ("debug-self-attention", Layer(5, 3), "without parentheses"),
-    ("debug-self-attention", CutOffEntirely, "where does the gradient stop"),
     ("debug-self-attention", OneResult, "return output, weights"),
-    ("debug-self-attention", layer(mixed=lambda A, X, V: A.detach() @ V), "where does the gradient stop"),
-    ("debug-self-attention", layer(mixed=lambda A, X, V: A @ V.detach()), "where does the gradient stop"),
-    (
-        "debug-self-attention",
-        layer(mixed=lambda A, X, V: (A @ V).detach() + 0 * (A @ V)),
-        "where does the gradient stop",
-    ),
-    (
-        "debug-self-attention",
-        layer(mixed=lambda A, X, V: (A @ V).detach().requires_grad_()),
-        "where does the gradient stop",
-    ),
     ("debug-self-attention", layer(scale=lambda X, Q: math.sqrt(X.shape[2])), "which width do you take the root of?"),
     ("debug-self-attention", layer(scale=lambda X, Q: math.sqrt(X.shape[1])), "the length of the sequence"),
     ("debug-self-attention", layer(scale=lambda X, Q: Q.shape[2]), "not by its root"),

@@ -47,6 +47,11 @@ def stack(
     return measure
 
 
+def part_of(dim: int, size: int) -> Callable[[Tensor], Tensor]:
+    """The largest entry of a part whose size is written into the answer."""
+    return lambda difference: difference.narrow(dim, 0, min(size, difference.shape[dim])).abs().max()
+
+
 def feature_by_feature(f: Any, X: Tensor, order: list[int]) -> Any:
     return max((f(X[:, order]) - f(X)[:, order])[..., i].abs().max() for i in range(X.shape[2]))
 
@@ -95,7 +100,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("measure-equivariance", feature_by_feature, "print both"),
+    ("measure-equivariance", feature_by_feature, "of all examples, tokens and features"),
     ("measure-equivariance", into_zeros, "run it yourself"),
     ("measure-equivariance", lambda f, X, order: abs(f(X[:, order]).numpy() - f(X).numpy()[:, order]).max(), "run it"),
     ("measure-equivariance", lambda *a: round(error()(*a), 4), "print both"),
@@ -112,6 +117,16 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("measure-equivariance", error(statistic=lambda D: D[-1].abs().max()), "of all examples, tokens and features"),
     ("measure-equivariance", error(statistic=lambda D: D.square().max()), "for a tiny X"),
+    *(
+        ("measure-equivariance", error(statistic=part_of(dim, size)), "of all examples, tokens and features")
+        for dim in range(3)
+        for size in range(1, 11)
+    ),
+    (
+        "measure-equivariance",
+        error(statistic=lambda D: D[:10, :10, :10].abs().max()),
+        "of all examples, tokens and features",
+    ),
     ("use-equivariance", (23, 1, 4), "changes nothing counts as well"),
     ("use-equivariance", (1, 1, 1), "Without them no order matters"),
     ("use-equivariance", (256, 1, 4), "no permutations?"),

@@ -111,6 +111,16 @@ def clamped(X: Tensor) -> Tensor:
     return centred(X) / variance(X).clamp(min=1e-5).sqrt()
 
 
+def ended(end: Layer) -> Callable[[Tensor, list[Layer], bool], Tensor]:
+    """Pre-norm with another last norm."""
+
+    def answer(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
+        X = stacked(last=lambda _: False)(X, layers, norm_first)
+        return end(X) if norm_first else X
+
+    return answer
+
+
 def only_first(layers: list[Layer]) -> list[Layer]:
     return layers[:1]
 
@@ -167,11 +177,24 @@ WRONG: list[tuple[str, Any, str]] = [
     ("add-norm", stacked(norm=lambda X: centred(X) / (variance(X).sqrt() + 1e-5)), "belongs under the root"),
     ("add-norm", stacked(norm=lambda X: norm(X, eps=0.0)), "and epsilon?"),
     ("add-norm", stacked(norm=lambda X: norm(X, eps=1e-6)), "which epsilon?"),
+    ("add-norm", ended(lambda X: norm(norm(X))), "once is enough"),
+    ("add-norm", stacked(norm=lambda X: norm(norm(X))), "once is enough"),
+    ("add-norm", ended(lambda X: norm(X, eps=1e-6)), "which epsilon?"),
+    ("add-norm", ended(lambda X: norm(X, eps=1e-8)), "which epsilon is yours?"),
+    ("add-norm", stacked(norm=lambda X: norm(X, eps=1e-8)), "which epsilon is yours?"),
+    ("add-norm", stacked(pre=lambda X, f, norm: X + f(norm(norm(X)))), "once is enough"),
+    ("add-norm", stacked(pre=lambda X, f, norm: 2 * X + f(norm(X))), "print the stream"),
+    ("add-norm", ended(lambda X: norm(X, eps=1e-3)), "print the stream"),
+    ("add-norm", ended(lambda X: norm(X, eps=0.0)), "and epsilon?"),
+    ("add-norm", ended(lambda X: norm(X, unbiased=True)), "unbiased=False"),
+    ("add-norm", ended(lambda X: centred(X) / (variance(X).sqrt() + 1e-5)), "epsilon belongs under the root"),
+    ("add-norm", ended(clamped), "epsilon is added"),
+    ("add-norm", ended(lambda X: F.normalize(centred(X), dim=-1) * X.shape[-1] ** 0.5), "and epsilon?"),
     ("add-norm", stacked(norm=lambda X: 2 * norm(X)), "print the stream after each step"),
     ("add-norm", added_in_place, "changes the caller's tensor"),
     ("add-norm", lambda X, layers, norm_first: None, "return a tensor"),
     ("add-norm", stacked(last=lambda norm_first: False), "which norm is missing?"),
-    ("add-norm", stacked(last=lambda norm_first: True), "the stack needs no other one"),
+    ("add-norm", stacked(last=lambda norm_first: True), "once is enough"),
     ("add-norm", stacked(order=lambda layers: layers[::-1]), "the first one first"),
     ("add-norm", stacked(order=lambda layers: layers[:3]), "how many layers are there?"),
     ("add-norm", stacked(order=only_first), "how many layers are there?"),

@@ -98,6 +98,11 @@ def by_costs(excess: Callable[[float, float, float], float], most: float = -1e9)
     return answer
 
 
+def with_start(start: float, pair: tuple[int, int] | None) -> Callable[[Loss, int], Any]:
+    """The search begins with this number, and returns this pair if nothing is larger."""
+    return lambda loss, h: by_costs(lambda both, a, b: both - a - b, start)(loss, h) or pair
+
+
 def two_most_replaceable(loss: Loss, num_heads: int) -> list[int]:
     """The heads whose excesses with all others have the largest sums."""
     whole, eye = float(loss(torch.ones(num_heads))), torch.eye(num_heads)
@@ -121,6 +126,24 @@ def pruned_below(most: float, width: int = 99) -> Callable[[Loss, int, int], lis
                 if float(loss(gates)) < least:
                     least, least_missed = float(loss(gates)), head
             left.remove(least_missed)
+        return left
+
+    return answer
+
+
+def scanned(start: float, place: int, *, again: bool = True) -> Callable[[Loss, int, int], list[int]]:
+    """Looks for a loss below `start`, in each round again or not; where it finds none, the head at this place goes."""
+
+    def answer(loss: Loss, num_heads: int, keep: int) -> list[int]:
+        left, least = list(range(num_heads)), start
+        while len(left) > keep:
+            least, goes = start if again else least, left[place]
+            for head in left:
+                gates = torch.zeros(num_heads)
+                gates[[other for other in left if other != head]] = 1
+                if float(loss(gates)) < least:
+                    least, goes = float(loss(gates)), head
+            left.remove(goes)
         return left
 
     return answer
@@ -162,10 +185,30 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", by_costs(lambda both, a, b: both - a - b, -1e6), "no difference needs to be positive"),
     ("find-twins", by_costs(lambda both, a, b: both - abs(a) - abs(b)), "a removal may help"),
     ("find-twins", by_costs(lambda both, a, b: both - max(a, 0) - max(b, 0)), "a removal may help"),
+    *(
+        ("find-twins", with_start(start, (0, 1)), "no difference is positive here")
+        for start in (0, -1, -10, -100, -1e6)
+    ),
+    *(("find-twins", with_start(start, None), "a pair is returned in any case") for start in (0, -1, -10, -100, -1e6)),
+    *(("find-twins", with_start(start, (1, 2)), "no difference is positive here") for start in (-1, -10, -100)),
+    *(
+        ("prune-carefully", scanned(start, place), "what is the first of them compared with?")
+        for start in (10, 100, 1e6)
+        for place in (0, 1, -1)
+    ),
+    *(
+        ("prune-carefully", scanned(1e9, place, again=False), "does each round begin with a fresh comparison?")
+        for place in (0, 1, -1)
+    ),
     ("find-twins", two_most_replaceable, "beyond the single costs"),
     ("prune-carefully", pruned_below(1e4), "what is the first of them compared with?"),
     ("prune-carefully", pruned_below(1e9, 8), "for each head that is left"),
     ("find-twins", most_alike, "minus cost of the first alone"),
+    ("prune-carefully", pruned(round), "the loss without it"),
+    ("prune-carefully", pruned(int), "the loss without it"),
+    ("prune-carefully", pruned(lambda loss: min(loss, 100)), "what is the first of them compared with?"),
+    ("find-twins", by_costs(lambda both, a, b: round(both - a - b)), "differ by less than 1"),
+    ("find-twins", by_costs(lambda both, a, b: int(both - a - b)), "differ by less than 1"),
     ("prune-carefully", pruned(abs), "losses are below 0 here"),
     ("prune-carefully", pruned(lambda loss: max(0.0, loss)), "losses are below 0 here"),
     ("prune-carefully", lambda loss, n, keep: pruned(float)(lambda g: loss(torch.ones(8)), n, keep), "num_heads gates"),
