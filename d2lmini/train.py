@@ -53,7 +53,7 @@ def train(
     *,
     seed: int = 0,
     steps: int = 200,
-    lr: float = 1e-3,
+    lr: float | Callable[[int], float] = 1e-3,
     clip: float = 1.0,
     device: str = "cpu",
     patience: int | None = None,
@@ -68,7 +68,7 @@ def train(
         loss: `loss(model, *batch)` returns the mean loss of a batch as a tensor of one number.
         seed: for the weights, the batches and dropout. The caller's own random numbers of torch are left as they were.
         steps: number of steps, at least 1.
-        lr: learning rate, more than 0.
+        lr: learning rate, more than 0, or a schedule: a function of the step, 0, 1, 2, ..., that returns the rate.
         clip: largest norm of the gradient, more than 0; a larger one is scaled down.
         device: `"cpu"`, `"cuda"`, `"mps"`, or `"auto"` for the first of CUDA, MPS and CPU that is available.
         patience: stop early when the mean loss of the last 20 steps has not improved for this many steps.
@@ -79,12 +79,12 @@ def train(
     Raises:
         ValueError: if an argument is not allowed, or a loss or a gradient is not finite; the message names the step.
     """
-    _check_settings(seed, steps, lr, clip, patience)
+    _check_settings(seed, steps, clip, patience)
     chosen = choose_device(device)
     with _keep_random_numbers(), torch.enable_grad():
         torch.manual_seed(seed)
         model = _make_model(make).to(chosen).train()
-        adam = torch.optim.Adam(model.parameters(), lr=lr, fused=chosen.type in ("cpu", "cuda"))
+        adam = torch.optim.Adam(model.parameters(), lr=_rate(lr, 0), fused=chosen.type in ("cpu", "cuda"))
         losses: list[float] = []
         best, best_step = math.inf, _WINDOW - 1
         for step in tqdm(range(steps), desc="training", leave=False):
@@ -94,6 +94,7 @@ def train(
             value.backward()
             if not torch.isfinite(nn.utils.clip_grad_norm_(model.parameters(), clip)):
                 raise ValueError(f"the gradient of the loss must be finite, it is not at step {step}")
+            adam.param_groups[0]["lr"] = _rate(lr, step)
             adam.step()
             losses.append(value.item())
             if step + 1 >= _WINDOW and (recent := fmean(losses[-_WINDOW:])) < best:
@@ -116,11 +117,17 @@ def _keep_random_numbers() -> Iterator[None]:
             torch.mps.set_rng_state(on_mps)
 
 
-def _check_settings(seed: int, steps: int, lr: float, clip: float, patience: int | None) -> None:
+def _rate(lr: float | Callable[[int], float], step: int) -> float:
+    """The learning rate of a step."""
+    rate = lr(step) if callable(lr) else lr
+    check_number(f"lr({step})" if callable(lr) else "lr", rate, _SMALLEST, sys.float_info.max)
+    return rate
+
+
+def _check_settings(seed: int, steps: int, clip: float, patience: int | None) -> None:
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         raise ValueError(f"seed must be an integer in 0..2**63 - 1, got {seed!r}")
     check_size("steps", steps)
-    check_number("lr", lr, _SMALLEST, sys.float_info.max)
     check_number("clip", clip, _SMALLEST, math.inf)
     if patience is not None:
         check_size("patience", patience)

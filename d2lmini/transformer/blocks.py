@@ -202,7 +202,7 @@ class TransformerDecoderBlock(_CausalBlock):
     It is causal in training and in evaluation. With the same weights, `use_bias=True` and no dropout, it computes the
     same as `torch.nn.TransformerDecoderLayer` with a causal mask.
 
-    Chapter: The Transformer block.
+    Chapter: Encoder and decoder.
     """
 
     crosses = True

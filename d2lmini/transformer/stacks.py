@@ -172,7 +172,7 @@ class TransformerDecoder(_Decoder):
     The parallel pass over a whole sequence and decoding token by token are the same code: both go through `step`, with
     all tokens or with the newest ones.
 
-    Chapter: The Transformer block.
+    Chapter: Encoder and decoder.
     """
 
     block = TransformerDecoderBlock

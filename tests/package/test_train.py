@@ -229,3 +229,23 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_bar_in_stored_outputs(capfd: pytest.CaptureFixture[str]) -> None:
     d2l.train(make, draw, loss, steps=2)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_schedule_gives_each_step_its_rate() -> None:
+    model, _ = d2l.train(make, draw, loss, seed=4, steps=12, lr=lambda step: 0.01 * (step + 1), clip=math.inf)
+    torch.manual_seed(4)
+    expected = make()
+    adam = torch.optim.Adam(expected.parameters(), lr=0.01, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: step + 1.0)
+    for _ in range(12):
+        value = loss(expected, *draw())
+        adam.zero_grad()
+        value.backward()
+        adam.step()
+        schedule.step()
+    torch.testing.assert_close(model.weight, expected.weight)
+
+
+def test_a_rate_that_is_not_allowed_is_named_with_its_step() -> None:
+    with pytest.raises(ValueError, match=r"lr\(3\) must be a number from .* got -1"):
+        d2l.train(make, draw, loss, steps=5, lr=lambda step: 0.1 if step < 3 else -1)

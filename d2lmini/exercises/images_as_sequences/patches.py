@@ -30,7 +30,7 @@ prediction(
             "these are the patches of one row of the grid: how many such rows are there?": 14,
             "these are the pixels: a token is a whole patch": 50176,
             "the three colours of a patch are in one token": 588,
-            "(9.1): divide by the side of a patch twice": 3136,
+            "(10.1): divide by the side of a patch twice": 3136,
             "there is no class token here": 197,
         },
     ),
@@ -48,11 +48,11 @@ prediction(
     Number(
         "(c)",
         256,
-        hint="put s = 16 and s = 4 into (9.2)",
+        hint="put s = 16 and s = 4 into (10.2)",
         mistakes={
             "that is how the number of tokens grows: mixing goes with its square": 16,
             "a quarter of the side: how many small patches fit into a large one?": 4,
-            "put both sides into (9.2)": 64,
+            "put both sides into (10.2)": 64,
             "smaller patches are more of them": 1 / 256,
         },
     ),

@@ -19,7 +19,7 @@ def check_by_luck(enough: Any) -> str:
             _count(pairs, chance),
             claim="with one pair less right, a coin would do as well too often",
             given=f"pairs = {pairs}; chance = {chance}",
-            hint="from which k on is the sum in (10.2), with `pairs` in place of 25, smaller than `chance`?",
+            hint="from which k on is the sum in (11.2), with `pairs` in place of 25, smaller than `chance`?",
             mistakes=_list_wrong_counts(pairs, chance),
         )
     return "the smallest number that is rare enough: at least that many, one side, exact"

@@ -194,7 +194,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-patches", (196, 5, 256, 16), "how many pixels has a patch"),
     ("predict-patches", (196, 768, 16, 16), "mixing goes with its square"),
     ("predict-patches", (196, 768, 4, 16), "how many small patches"),
-    ("predict-patches", (196, 768, 64, 16), "both sides into (9.2)"),
+    ("predict-patches", (196, 768, 64, 16), "both sides into (10.2)"),
     ("predict-patches", (196, 768, 1 / 256, 16), "smaller patches are more"),
     ("predict-patches", (196, 768, 2, 16), "s = 16 and s = 4"),
     ("predict-patches", (196, 768, 256, 256), "no pairs"),

@@ -18,11 +18,11 @@ prediction(
     Number(
         "(a)",
         49728,
-        hint="four d x d projections, two matrices of (7.1) with their biases, two norms",
+        hint="four d x d projections, two matrices of (7.4) with their biases, two norms",
         mistakes={
-            "the matrices are all there. (7.1) has two biases, and a norm learns two vectors": 49152,
+            "the matrices are all there. (7.4) has two biases, and a norm learns two vectors": 49152,
             "the norms learn something, too: gamma and b": 49472,
-            "(7.1) has two biases: of which sizes?": 49408,
+            "(7.4) has two biases: of which sizes?": 49408,
             "how many norms are there, and how many vectors does each of them learn?": 49600,
             "the attention has no bias here": 49984,
             "the feed-forward network has two matrices": 33344,
@@ -78,14 +78,14 @@ _ORDERS: dict[bool, Order] = {
 _WRONG_ORDERS: dict[bool, dict[str, Order]] = {
     False: {
         "post-norm: the norm is over the sum. What is the mean of your output?": lambda X, f, norm: X + norm(f(X)),
-        "norm_first is False: which of the two orders of (7.4) is that?": lambda X, f, norm: X + f(norm(X)),
+        "norm_first is False: which of the two orders of (7.3) is that?": lambda X, f, norm: X + f(norm(X)),
         "one norm for each layer is enough, after the sum": lambda X, f, norm: norm(norm(X) + norm(f(X))),
         "post-norm: the layer gets X itself": lambda X, f, norm: norm(X + f(norm(X))),
         "where is the X that is added?": lambda X, f, norm: norm(f(X)),
         "and the norm after each sum?": lambda X, f, norm: X + f(X),
     },
     True: {
-        "norm_first is True: which of the two orders of (7.4) is that?": lambda X, f, norm: norm(X + f(X)),
+        "norm_first is True: which of the two orders of (7.3) is that?": lambda X, f, norm: norm(X + f(X)),
         "pre-norm adds to the stream itself, not to what the norm has made of it": lambda X, f, norm: (
             norm(X) + f(norm(X))
         ),
@@ -116,8 +116,8 @@ _WRONG_NORMS: dict[str, Layer] = {
     "epsilon is added, not a lower bound of the variance": lambda X: (
         (X - X.mean(-1, keepdim=True)) / X.var(-1, keepdim=True, unbiased=False).clamp(min=1e-5).sqrt()
     ),
-    "which epsilon? (7.3) has 1e-5": lambda X: _norm(X, eps=1e-6),
-    "which epsilon is yours? (7.3) has 1e-5": lambda X: _norm(X, eps=1e-8),
+    "which epsilon? (7.2) has 1e-5": lambda X: _norm(X, eps=1e-6),
+    "which epsilon is yours? (7.2) has 1e-5": lambda X: _norm(X, eps=1e-8),
 }
 
 
@@ -167,7 +167,7 @@ def check_add_norm(run_stack: Any) -> str:
             expect_close(
                 run_stack(tokens, list(layers), norm_first),
                 _run_stack(tokens, layers, _ORDERS[norm_first], last=norm_first),
-                claim="each layer adds to the stream, and the norms stand where (7.4) has them",
+                claim="each layer adds to the stream, and the norms stand where (7.3) has them",
                 given=f"{code}; norm_first = {norm_first}",
                 hint="print the stream after each step: layer, sum, norm",
                 mistakes=(_list_wrong_stacks if tokens is not tiny else _list_wrong_norms)(tokens, layers, norm_first),

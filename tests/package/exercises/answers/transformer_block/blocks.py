@@ -131,7 +131,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("predict-transformer", (49152, 35, 3072), "(7.1) has two biases, and a norm learns two"),
+    ("predict-transformer", (49152, 35, 3072), "(7.4) has two biases, and a norm learns two"),
     ("predict-transformer", (49472, 35, 3072), "the norms learn something, too"),
     ("predict-transformer", (49408, 35, 3072), "of which sizes?"),
     ("predict-transformer", (49600, 35, 3072), "how many norms are there, and how many vectors"),
