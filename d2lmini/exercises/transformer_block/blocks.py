@@ -12,9 +12,9 @@ from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_fu
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
 
-# Parameters of an encoder block, weights of cross-attention, numbers in a key-value cache.
+# Parameters of an encoder block, the hidden width of a gated network, the size of a residual stream.
 prediction(
-    "predict-transformer",
+    "predict-block",
     Number(
         "(a)",
         49728,
@@ -33,32 +33,28 @@ prediction(
     ),
     Number(
         "(b)",
-        35,
-        hint="a row for each query, a column for each key: who asks, and who is asked?",
+        128,
+        hint="three matrices of h x d in place of two of 4d x d",
         mistakes={
-            "the keys come from the encoder: how wide is the matrix?": 25,
-            "the queries come from the decoder: how many rows has the matrix?": 49,
-            "what is hidden by a causal mask? The source sentence is known from the beginning": 15,
-            "each query has a weight for each key": 12,
-            "one block, not both": 70,
+            "that is the width of the plain network": 192,
+            "two of the three matrices read the token; what does the third one do?": 96,
+            "three matrices in place of two: how much narrower must each of them be?": 64,
+            "all three have d on one side and h on the other": 288,
         },
     ),
     Number(
         "(c)",
-        3072,
-        hint="how many vectors are kept for each token, in each block? And which tokens are there?",
+        5,
+        hint="the mean square of a sum of independent vectors is the sum of their mean squares",
         mistakes={
-            "a key and a value, in each of the two blocks: what did you leave out?": 1536,
-            "a key and a value, in each of the two blocks": 768,
-            "the memory has keys and values, too, and they are kept": 1280,
-            "those of the decoder's own tokens are kept, too": 1792,
-            "<bos> is one of the five tokens": 3328,
-            "<bos> has a key and a value, too": 2816,
-            "nobody asks an old query again: it is not kept": 4608,
-            "each key and each value is a vector of 64 numbers": 48,
+            "mean squares add up, sizes do not": 25,
+            "the tokens themselves are in the stream, too": 24**0.5,
+            "how many layers does a block have?": 13**0.5,
+            "two layers in each of the 12 blocks": 12**0.5,
+            "in pre-norm no norm stands in the stream": 1,
         },
     ),
-    right="49728, 35 and 3072: all three are right",
+    right="49728, 128 and 5: all three are right",
 )
 
 
