@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import yaml
 
-from tests.book.uncompared_cells import MOST_CELLS_NOT_COMPARED, OPT_OUT
+from tests.book.uncompared_cells import MOST_CELLS_NOT_COMPARED, OPT_OUT, UNBOUNDED
 from tools import ROOT
 from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
 from tools.repository import repository_url, setup_cell
@@ -138,6 +138,16 @@ def test_few_outputs_are_not_compared(chapter: str) -> None:
                 f"{where}: {OPT_OUT!r} is the first line, and the second is a comment that says why"
             )
     assert len(opted_out) <= MOST_CELLS_NOT_COMPARED, f"too many cells are not compared: {opted_out}"
+
+
+@each_chapter
+def test_what_is_not_compared_is_bounded(chapter: str) -> None:
+    """By an assertion in the cell itself, or in one of the two before or after it."""
+    found = list(cells(chapter, "code"))
+    for i, (where, cell) in enumerate(found):
+        if cell.source.startswith(OPT_OUT) and not any(reason in cell.source for reason in UNBOUNDED):
+            near = "".join(other.source for _, other in found[max(i - 2, 0) : i + 3])
+            assert "assert " in near, f"{where}: no assertion bounds what it prints"
 
 
 @each_chapter

@@ -1,4 +1,4 @@
-"""Counting heads, and moving, cutting and grouping them."""
+"""Counting heads, and cutting them out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from torch import Tensor
 
 from d2lmini.exercises.convert import convert_tensor
 from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function
-from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
 
 # Right answers with two heads of five and with none; removals that twins survive, worst and best order.
@@ -168,67 +167,3 @@ def _expect_columns(got: Any, W_out: Tensor, num_heads: int, keep: list[int], gi
         hint="which columns of W_out meet the numbers of these heads?",
         mistakes=mistakes,
     )
-
-
-@checker("share-keys")
-def check_share_keys(share_keys: Any) -> str:
-    """`share_keys(W_k, num_heads, num_groups)` returns the mean projection of each group of heads."""
-    expect_function(share_keys)
-    for seed, d, num_heads, num_groups in ((1, 12, 6, 2), (2, 12, 4, 1), (3, 6, 3, 3), (4, 24, 8, 4)):
-        (W,), draw = draw_inputs(seed, most=9, W_k=(d, d))
-        heads = W.unflatten(0, (num_heads, -1))  # (heads, d/h, d)
-        groups = heads.unflatten(0, (num_groups, -1))  # (groups, heads of a group, d/h, d)
-        expect_close(
-            share_keys(W, num_heads, num_groups),
-            groups.mean(dim=1).flatten(0, 1),
-            claim="each group has the mean of its heads' projections",
-            given=f"{draw}; num_heads, num_groups = {num_heads}, {num_groups}",
-            hint="cut the rows into heads, and the heads into groups",
-            mistakes=_list_wrong_groups(W, heads, groups),
-        )
-    return "means over the heads of a group, neighbours together"
-
-
-def _list_wrong_groups(W: Tensor, heads: Tensor, groups: Tensor) -> dict[str, Tensor | tuple[Tensor, ...]]:
-    num_groups, in_group, width = groups.shape[:3]
-    return {
-        "the first head of a group is not their mean": groups[:, 0].flatten(0, 1),
-        "the mean of the heads, not their sum": groups.sum(dim=1).flatten(0, 1),
-        "the first heads form the first group: heads 0 and 1, not heads 0 and 2": (
-            heads.unflatten(0, (in_group, num_groups)).mean(dim=0).flatten(0, 1)
-        ),
-        "the mean is over heads, not over neighbouring rows of a head": W.unflatten(0, (-1, in_group)).mean(dim=1),
-        "divide by the number of heads in a group": (
-            groups.sum(dim=1).flatten(0, 1) / num_groups,
-            groups.sum(dim=1).flatten(0, 1) / len(heads),
-        ),
-        "a head's rows are neighbours: row 1 belongs to head 0, too": (
-            W.unflatten(0, (width, num_groups, in_group)).mean(dim=2).transpose(0, 1).flatten(0, 1),
-        ),
-        "a mean, not the middle one": groups.median(dim=1).values.flatten(0, 1),
-    }
-
-
-# Accuracy of the chapter's first noisy model with a single group: as converted, and after 30 more steps.
-prediction(
-    "use-groups",
-    Number(
-        "the share that is right after the conversion",
-        0.36,
-        hint="heads share keys and values: both are means over all eight heads. The queries stay",
-        mistakes={
-            "a share is a number between 0 and 1": 36,
-            "this is what the model could do before": 1.0,
-            "that is what guessing finds": 0.083,
-        },
-        tolerance=0.08,
-    ),
-    Number(
-        "the share that is right 30 steps later",
-        1.0,
-        hint="train the converted model, from the weights that it has: lambda: converted",
-        mistakes={"a share is a number between 0 and 1": 100},
-        tolerance=0.05,
-    ),
-    right="the means answer a third of the questions, and 30 steps bring all of them back",
-)

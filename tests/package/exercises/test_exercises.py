@@ -26,7 +26,7 @@ PASTED = {  # their inputs are code from the first word on
     "gate-importance",
     "patchify",
     "prune-carefully",
-    "share-keys",
+    "prefix-matching",
     "shifted-targets",
 }
 
@@ -110,14 +110,14 @@ def test_a_report_does_not_depend_on_chance(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_of_a_long_matrix_the_first_difference_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    right = RIGHT["share-keys"][0]
+    right = RIGHT["step-matrix"][0]
 
     def wrong(*arguments: Any) -> torch.Tensor:
         found = right(*arguments)
         found[1:, 2] += 1.5
         return found
 
-    d2l.check("share-keys", wrong)
+    d2l.check("step-matrix", wrong)
     lines = capsys.readouterr().out.splitlines()[2:4]
     expected, got = (float(line.split()[1]) for line in lines)
     assert got == pytest.approx(expected + 1.5, abs=1e-4)

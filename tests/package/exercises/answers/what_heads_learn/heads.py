@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 
 def take(d: int, num_heads: int, keep: list[int]) -> list[int]:
@@ -95,40 +93,9 @@ def head_by_head(W_in: Tensor, b_in: Tensor, W_out: Tensor, num_heads: int, keep
     return [part.unflatten(0, (3, len(keep), -1)).transpose(0, 1).flatten(0, 2) for part in found[:2]] + found[2:]
 
 
-def shared(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
-    return W_k.unflatten(0, (num_groups, num_heads // num_groups, -1)).mean(dim=1).flatten(0, 1)
-
-
-def rows_by_turns(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
-    return W_k.unflatten(0, (-1, num_groups, num_heads // num_groups)).mean(dim=2)
-
-
-def shared_by_loop(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
-    heads = W_k.chunk(num_heads)
-    size = num_heads // num_groups
-    return torch.cat([sum(heads[g * size : (g + 1) * size], torch.zeros(())) / size for g in range(num_groups)])
-
-
-def shared_in_place(W_k: Tensor, num_heads: int, num_groups: int) -> Tensor:
-    found = shared(W_k, num_heads, num_groups)
-    W_k.zero_()
-    return found
-
-
 RIGHT: dict[str, list[Any]] = {
     "predict-staircase": [(0.43, 0.05, 1, 5), torch.tensor([0.43, 0.05, 1, 5])],
     "debug-cut": [cut(), cut_by_unflatten, cut_by_selection],
-    "share-keys": [
-        shared,
-        shared_by_loop,
-        lambda W, h, g: (
-            torch.kron(torch.eye(g), torch.kron(torch.full((1, h // g), g / h), torch.eye(len(W) // h))) @ W
-        ),
-        lambda W, h, g: F.avg_pool1d(W.view(g, h // g, -1).transpose(1, 2), h // g).reshape(-1, W.shape[1]),
-        lambda W, h, g: torch.cat([torch.stack(part.chunk(h // g)).mean(0) for part in W.chunk(g)]),
-        lambda W, h, g: np.mean(W.numpy().reshape(g, h // g, -1, W.shape[1]), axis=1).reshape(-1, W.shape[1]),
-    ],
-    "use-groups": [(0.36, 0.99), (0.34, 1.0), torch.tensor([0.38, 0.98])],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -180,25 +147,4 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-cut", lambda *a: cut()(*a)[:2], "return W_in, b_in, W_out"),
     ("debug-cut", lambda *a: [part + 1 for part in cut()(*a)], "which head did it belong to?"),
     ("debug-cut", cut_in_place, "works in place"),
-    ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1))[:, 0].flatten(0, 1), "the first head of a group"),
-    ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1)).sum(dim=1).flatten(0, 1), "not their sum"),
-    ("share-keys", lambda W, h, g: W.unflatten(0, (h // g, g, -1)).mean(dim=0).flatten(0, 1), "not heads 0 and 2"),
-    ("share-keys", lambda W, h, g: W.unflatten(0, (-1, h // g)).mean(dim=1), "not over neighbouring rows"),
-    ("share-keys", lambda W, h, g: shared(W, h, g) * (h // g) / g, "the number of heads in a group"),
-    ("share-keys", lambda W, h, g: shared(W, h, g) / g, "the number of heads in a group"),
-    ("share-keys", lambda W, h, g: rows_by_turns(W, h, g).transpose(0, 1).flatten(0, 1), "row 1 belongs to head 0"),
-    ("share-keys", lambda W, h, g: rows_by_turns(W, h, g).flatten(0, 1), "not over neighbouring rows"),
-    ("share-keys", lambda W, h, g: W.unflatten(0, (g, h // g, -1)).median(dim=1).values.flatten(0, 1), "a mean, not"),
-    ("share-keys", lambda W, h, g: shared(W.T, h, g), "the heads into groups"),
-    ("share-keys", lambda W, h, g: shared(W, h, h), "shape of each step"),
-    ("share-keys", lambda W, h, g: shared(W, h, g).repeat_interleave(h // g, 0), "shape of each step"),
-    ("use-groups", (0.1, 0.99), "what guessing finds"),
-    ("use-groups", (0.6, 0.99), "both are means over all eight heads"),
-    ("use-groups", (0.99, 0.99), "could do before"),
-    ("use-groups", (36, 99), "between 0 and 1"),
-    ("use-groups", (0.36, 0.4), "from the weights that it has"),
-    ("use-groups", (0.36, 100), "between 0 and 1"),
-    ("share-keys", lambda W, h, g: 2 * shared(W, h, g) + 1, "the heads into groups"),
-    ("share-keys", shared_in_place, "works in place"),
-    ("share-keys", lambda W, h, g: W, "shape of each step"),
 ]
