@@ -195,7 +195,8 @@ def expect_measured(
     tolerance = loosen(tolerance, answer, expected)
     if not is_near(got, expected, tolerance):
         hint = find_hint(got, mistakes, hint, tolerance)
-        raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
+        digits = next(digits for digits in (4, 8, 16) if round(expected, digits) != round(got, digits) or digits == 16)
+        raise WrongAnswer(claim, hint, given=given, expected=round(expected, digits), got=round(got, digits))
 
 
 def expect_close(

@@ -11,7 +11,7 @@ from torch import Tensor
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini.exercises.arguments import IN_PLACE
 from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged, is_near
-from d2lmini.exercises.extremes import FAR, LOW, OUTWEIGHED, OVERFLOW
+from d2lmini.exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 
 
@@ -34,6 +34,7 @@ def check_debug_masked_softmax(function: Any) -> str:
         _expect_gradient(function, X, torch.tensor(lengths))
     for dtype in (torch.float16, torch.bfloat16, torch.float64):
         _expect_dtype(function, X.to(dtype), lens)
+    _expect_precision(function)
     return "right weights and gradients, arguments unchanged, extreme scores, empty rows, four dtypes"
 
 
@@ -43,14 +44,22 @@ def _expect_extreme_scores(function: Any) -> None:
     for scores, lens, factor, hint in (
         ([[[3, 2, 0]], [[1, 4, 5]]], [2, 3], "20000.0", OVERFLOW),
         ([[[0, 0, 3]], [[3, 0, 0]]], [2, 3], "20000.0", OUTWEIGHED),
-        ([[[-1, -2, -2]], [[-1, -2, -2]]], [2, 1], "2.0**120", LOW),
-        ([[[-1, -1, -1]], [[-1, -1, -1]]], [1, 1], "2.0**120", LOW),
+        ([[[-2, -3, -3]], [[-2, -3, -3]]], [2, 1], "2.0**125", LOW),
+        ([[[-3, -3, -3]], [[-3, -3, -3]]], [1, 1], "2.0**125", LOW),
     ):
         for dtype in (torch.float32, torch.float64):
-            number = 20000.0 if factor == "20000.0" else FAR**2
+            number = 20000.0 if factor == "20000.0" else 2.0**125
             X, own = number * torch.tensor(scores, dtype=dtype), torch.tensor(lens)
             given = f"X = {factor} * torch.tensor({scores}, dtype={dtype}); valid_lens = torch.tensor({lens})"
             expect_close(function(X, own), masked_softmax(X, own), claim=claim, given=given, hint=hint)
+
+
+def _expect_precision(function: Any) -> None:
+    """Scores that differ by 1 in float64, and are equal in float32."""
+    X, lens = 1e8 + torch.tensor([[[0, 1, 2]]], dtype=torch.float64), torch.tensor([2])
+    given = "X = 1e8 + torch.tensor([[[0, 1, 2]]], dtype=torch.float64); valid_lens = torch.tensor([2])"
+    hint = "float64 holds numbers that float32 cannot: is X cast on the way?"
+    expect_close(function(X, lens), masked_softmax(X, lens), claim="it works in float64", given=given, hint=hint)
 
 
 def _expect_weights(function: Any, X: Tensor, lens: Tensor, given: str, hint: str) -> None:

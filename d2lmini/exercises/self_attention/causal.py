@@ -62,11 +62,15 @@ def check_causal_self_attention(attend: Any) -> str:
         attend, 1, 5, (3, 6, 3, 2, 5), [[0, 0, 0, 300, 300, 300], [12, 12, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]]
     )
     _expect_attention(attend, 1, 6, (3, 8, 4, 2, 3), [[1, 2, 1, 1, 2, 2, 1, 2], [5] * 8, [2, 2, 0, 0, 2, 1, 0, 1]])
+    large = [[0, 256, 0, 512, 256, 257], [65536, 0, 65792, 65536, 256, 0]]  # alike in few bits, or far from the others
+    _expect_attention(attend, 1, 7, (2, 6, 3, 2, 3), large, "sentences are told apart by their numbers, however large")
     _expect_extreme_scores(attend)
     return "weights and output are right, for three sets of sizes, packed and mixed sentences, and extreme scores"
 
 
-def _expect_attention(attend: Any, most: int, seed: int, sizes: tuple[int, ...], numbers: list[list[int]]) -> None:
+def _expect_attention(
+    attend: Any, most: int, seed: int, sizes: tuple[int, ...], numbers: list[list[int]], hint: str = ""
+) -> None:
     b, n, d, p, v = sizes
     (X, W_q, W_k, W_v), code = draw_inputs(seed, most=most, X=(b, n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d))
     sentence = torch.tensor(numbers)
@@ -78,7 +82,7 @@ def _expect_attention(attend: Any, most: int, seed: int, sizes: tuple[int, ...],
         expected,
         claim="the weights are those of softmax attention to the same sentence, up to the token itself",
         given=given,
-        hint="compute queries, keys, scores, mask and weights one by one and print each",
+        hint=hint or "compute queries, keys, scores, mask and weights one by one and print each",
         mistakes=_list_wrong_masks(X, W_q, W_k, sentence) | _list_wrong_weights(X, W_q, W_k, _allow(sentence)),
     )
     expect_close(

@@ -76,6 +76,9 @@ def _measure_equivariance(f: Callable[[Tensor], Tensor], X: Tensor, order: list[
         return (one - other).abs().max().item()
 
     return difference.abs().max().item(), {
+        "do you round? The error is small, but it is not that number": tuple(
+            number for digits in (4, 5, 6) if (number := round(difference.abs().max().item(), digits)) > 0
+        ),
         "a difference may be negative: take absolute values": (difference.max().item(), -difference.min().item()),
         "the largest entry is asked for, not the mean": difference.abs().mean().item(),
         "the largest entry is asked for, not a sum": difference.abs().sum().item(),
@@ -120,14 +123,16 @@ def check_stacked_self_attention(range_after: Any) -> str:
         (10 * X, plain.replace("X = ", "X = 10 * "), 2, OVERFLOW),
         (X, plain, 40, "is there a layer for each i in range(num_layers), or do you stop earlier?"),
     ):
-        argument = tokens.clone()
+        argument, right = tokens.clone(), _measure_range(_run_stack(tokens, num_layers))
+        wrong = {} if hint else _list_wrong_ranges(tokens, num_layers)
+        wrong |= _list_wrong_scales(tokens) if num_layers == 1 else {}  # with more layers they have shown before
         expect_measured(
             range_after(argument, num_layers),
-            _measure_range(_run_stack(tokens, num_layers)),
+            right,
             claim=f"it is the range after {num_layers} layers",
             given=f"{given}; num_layers = {num_layers}",
             hint=hint or "print X after each layer: its rows are the tokens",
-            mistakes={} if hint else _list_wrong_ranges(tokens, num_layers),
+            mistakes=wrong,
             tolerance=1e-3,
         )
         expect_unchanged("X", argument, tokens, "make a new tensor in each layer")
@@ -147,6 +152,15 @@ def _measure_range(X: Tensor) -> float:
     return (X.amax(0) - X.amin(0)).max().item()
 
 
+def _list_wrong_scales(X: Tensor) -> dict[str, float]:
+    wrong = {
+        "the scores are not scaled by √d": 1.0,
+        "d is the width of a token, not the number of tokens": math.sqrt(len(X)),
+        "divide by the root of d, not by d": float(X.shape[1]),
+    }
+    return {hint: _measure_range(_run_stack(X, 1, scale)) for hint, scale in wrong.items()}
+
+
 def _list_wrong_ranges(X: Tensor, num_layers: int) -> dict[str, float]:
     deep = _run_stack(X, num_layers)
     frozen = torch.linalg.matrix_power(F.softmax(X @ X.T / X.shape[1] ** 0.5, 1), num_layers) @ X
@@ -160,12 +174,10 @@ def _list_wrong_ranges(X: Tensor, num_layers: int) -> dict[str, float]:
         "the largest over the features is asked for, not their mean": (deep.amax(0) - deep.amin(0)).mean().item(),
         "largest minus smallest is asked for, not the standard deviation": deep.std(0).max().item(),
         "each layer computes new weights from its own input": _measure_range(frozen),
-        "the scores are not scaled by √d": measure(scale=1.0),
         "each query's weights add up to 1: along which dimension does the softmax go?": measure(dim=0),
         "the layers of this exercise replace X: nothing is added to it": measure(residual=True),
         "one layer too many: with 0 layers X stays as it is": measure(num_layers + 1),
         "one layer too few": measure(max(num_layers - 1, 0)),
-        "d is the width of a token, not the number of tokens": measure(scale=math.sqrt(len(X))),
     }
     return {hint: found for hint, found in wrong.items() if found > 0.01}  # many a mistake returns 0
 

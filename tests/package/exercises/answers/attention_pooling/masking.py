@@ -139,19 +139,20 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-masked-softmax", lambda X, lens: filled(X, lens, X.min().item() - 1e9), "below every score"),
     *[
         ("debug-masked-softmax", lambda X, lens, fill=fill: filled(X, lens, fill), "below every score")
-        for fill in (-1e5, -1e6, -1e9, -1e30)
+        for fill in (-1e5, -1e6, -1e9, -1e30, -1e38)
     ],
     ("debug-masked-softmax", lambda X, lens: penalised(X, lens, 1e9), "below every score"),
     ("debug-masked-softmax", in_dtype(torch.float64, torch.float32), "Cast the weights back"),
     ("debug-masked-softmax", in_dtype(torch.bfloat16, torch.float32), "Cast the weights back"),
     ("debug-masked-softmax", lambda X, lens: softmax()(X, lens).float(), "Cast the weights back"),
+    ("debug-masked-softmax", lambda X, lens: softmax()(X.float(), lens).to(X.dtype), "is X cast on the way?"),
     ("debug-masked-softmax", renormalised, "Mask before it"),
     ("debug-masked-softmax", exp_of_the_largest, "Mask before it"),
     ("debug-masked-softmax", penalised, "Mask before it"),
     ("debug-masked-softmax", lambda X, lens: penalised(X, lens, 60000), "Mask before it"),
     ("debug-masked-softmax", overwrites_lengths, "works in place"),
     ("debug-masked-softmax", half_of_the_way, "is a part of the way from X to the weights cut off?"),
-    ("debug-masked-softmax", lambda X, lens: softmax()(X.data, lens) + 0 * X.sum(), "cuts the weights off"),
+    ("debug-masked-softmax", lambda X, lens: softmax()(X.data, lens) + 0 * X.amax(), "cuts the weights off"),
     ("debug-masked-softmax", lambda X, lens: softmax()(X.data, lens), "cuts the weights off"),
     ("debug-masked-softmax", lambda X, lens: softmax()(X.detach(), lens), "cuts the weights off"),
     ("debug-masked-softmax", lambda X, lens: X.softmax(-1), "the lengths are not used"),

@@ -147,6 +147,20 @@ WRONG: list[tuple[str, Any, str]] = [
         "does an exp overflow",
     ),
     ("causal-self-attention", attend(masked=lambda s, may: s + ~may * -math.inf), "0 times infinity?"),
+    *[
+        (
+            "causal-self-attention",
+            attend(same=lambda s, to=to: s.to(to)[:, :, None] == s.to(to)[:, None]),
+            "however large",
+        )
+        for to in (torch.uint8, torch.bfloat16, torch.int16)
+    ],
+    ("causal-self-attention", attend(same=lambda s: by_one_hot(s % 512)), "however large"),
+    (
+        "causal-self-attention",
+        attend(same=lambda s: torch.isclose(s.float()[:, :, None], s.float()[:, None], rtol=1e-2)),
+        "however large",
+    ),
     ("causal-self-attention", attend(same=by_numbers), "any whole number"),
     ("causal-self-attention", attend(same=by_numbers, after=lambda A, _: A.nan_to_num()), "any whole number"),
     ("causal-self-attention", attend(same=lambda s: by_one_hot(s % 10)), "any whole number"),

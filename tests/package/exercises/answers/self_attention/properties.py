@@ -79,6 +79,19 @@ def nothing_below_a_hundredth(X: Tensor, num_layers: int) -> float:
     return found if found > 0.01 else 0.0
 
 
+def keys_of_the_first_layer(X: Tensor, num_layers: int) -> float:
+    first = X
+    for _ in range(num_layers):
+        X = F.softmax(X @ first.T / X.shape[1] ** 0.5, 1) @ first
+    return (X.amax(0) - X.amin(0)).max().item()
+
+
+def divided_by_d(X: Tensor, num_layers: int) -> float:
+    for _ in range(num_layers):
+        X = F.softmax(X @ X.T / X.shape[1], 1) @ X
+    return (X.amax(0) - X.amin(0)).max().item()
+
+
 RIGHT: dict[str, list[Any]] = {
     "measure-equivariance": [
         error(),
@@ -100,11 +113,13 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("stacked-self-attention", keys_of_the_first_layer, "print X after each layer"),
+    ("stacked-self-attention", divided_by_d, "not by d"),
     ("measure-equivariance", feature_by_feature, "of all examples, tokens and features"),
     ("measure-equivariance", into_zeros, "run it yourself"),
     ("measure-equivariance", lambda f, X, order: abs(f(X[:, order]).numpy() - f(X).numpy()[:, order]).max(), "run it"),
-    ("measure-equivariance", lambda *a: round(error()(*a), 4), "print both"),
-    ("measure-equivariance", lambda *a: round(error()(*a), 6), "print both"),
+    ("measure-equivariance", lambda *a: round(error()(*a), 4), "do you round?"),
+    ("measure-equivariance", lambda *a: round(error()(*a), 6), "do you round?"),
     ("measure-equivariance", lambda *a: int(error()(*a)), "print both"),
     ("measure-equivariance", error(lambda f, X, order: f(X) - f(X)[:, order]), "where does g see a shuffled input?"),
     ("measure-equivariance", error(lambda f, X, order: f(X[:, order])[:, order] - f(X)), "on each of your two sides"),
