@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tarfile
-import tempfile
 import warnings
-import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
+from d2lmini.archive import FOLDER, download, extract_reviews, holds_reviews
 
-__all__ = ["IMDB_SHA256", "IMDB_URL", "Reviews", "extract_reviews", "fetch_imdb", "load_reviews", "small_reviews"]
+__all__ = ["IMDB_SHA256", "IMDB_URL", "Reviews", "fetch_imdb", "load_reviews", "small_reviews"]
 
 IMDB_URL = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"
 IMDB_SHA256 = "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe"
 
-_FOLDER = "aclImdb"  # the one folder in the archive
+_IMDB_BYTES = 84_125_825
 _LABELS = ("neg", "pos")  # label 0, label 1
 
 
@@ -28,7 +24,7 @@ class Reviews(NamedTuple):
     Attributes:
         texts: the reviews.
         labels: for each review 1 if it is positive, 0 if it is negative.
-        unreadable: files that are not UTF-8 text; they are left out.
+        unreadable: files that cannot be read, or are not UTF-8 text; they are left out.
     """
 
     texts: list[str]
@@ -74,13 +70,13 @@ def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
             try:
                 texts.append(file.read_text(encoding="utf-8"))
                 labels.append(label)
-            except UnicodeDecodeError:
+            except (UnicodeDecodeError, OSError):
                 unreadable.append(file)
         if len(texts) == before:
             raise ValueError(f"folder must hold reviews, there is no *.txt that can be read in {str(inside)!r}")
     if unreadable:
         of = len(texts) + len(unreadable)
-        message = f"{len(unreadable)} of {of} files are no UTF-8 text and are left out, the first is {unreadable[0]}"
+        message = f"{len(unreadable)} of {of} files cannot be read, or are no UTF-8 text; the first is {unreadable[0]}"
         warnings.warn(message, stacklevel=2)
     return Reviews(texts, labels, unreadable)
 
@@ -102,53 +98,21 @@ def fetch_imdb(folder: str | Path = "data", *, url: str = IMDB_URL, sha256: str 
         The folder `aclImdb`, for `load_reviews`.
 
     Raises:
-        ValueError: if the downloaded archive has the wrong checksum, or `extract_reviews` refuses it.
-        OSError: if the transfer fails.
+        ValueError: if the archive has the wrong checksum or is refused for what it holds, or there is a folder
+            `aclImdb` without reviews in it.
+        OSError: if the transfer fails, stalls, or is longer than the published archive; the message says what to do.
     """
     folder = Path(folder)
-    if (folder / _FOLDER).is_dir():
-        return folder / _FOLDER
+    if holds_reviews(folder / FOLDER):
+        return folder / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / "aclImdb_v1.tar.gz"
     if not archive.is_file() or _sha256(archive) != sha256:
-        torch.hub.download_url_to_file(url, str(archive))
+        download(url, archive, most=_IMDB_BYTES)
         if (found := _sha256(archive)) != sha256:
             archive.unlink()
             raise ValueError(f"the archive must have the checksum {sha256}, got {found} from {url}: try again")
     return extract_reviews(archive, folder)
-
-
-def extract_reviews(archive: str | Path, folder: str | Path) -> Path:
-    """Unpack an archive of reviews, all or nothing.
-
-    Args:
-        archive: a `.tar.gz` with `aclImdb/train/pos/*.txt` and so on.
-        folder: where to put its folder `aclImdb`.
-
-    Returns:
-        The folder `aclImdb`.
-
-    Raises:
-        ValueError: if the file is not an archive, is cut off or holds no such folder, or one of its members points
-            outside `folder`; or if there is already a folder `aclImdb`.
-    """
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    target = Path(folder) / _FOLDER
-    if target.exists():
-        raise ValueError(f"folder must not hold {_FOLDER} yet, there is {str(target)!r}")
-    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-        try:
-            with tarfile.open(archive) as tar:
-                tar.extractall(unfinished, filter="data")
-        except tarfile.FilterError as error:
-            raise ValueError(f"archive must not point outside of its folder: {error}") from error
-        except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
-            raise ValueError(f"archive {str(archive)!r} is cut off or no archive: {error}") from error
-        inside = Path(unfinished) / _FOLDER
-        if not any(inside.glob("*/*/*.txt")):
-            raise ValueError(f"archive {str(archive)!r} must hold {_FOLDER}/train/pos/*.txt, it holds no such file")
-        shutil.move(inside, target)
-    return target
 
 
 def _sha256(file: Path) -> str:

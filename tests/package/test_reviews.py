@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import re
+import socket
 import tarfile
+import threading
+import time
 import urllib.request
-from collections.abc import Callable
-from email.message import Message
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import d2lmini as d2l
-from d2lmini.reviews import IMDB_SHA256, Reviews, extract_reviews
+from d2lmini import archive
+from d2lmini.archive import extract_reviews
+from d2lmini.reviews import IMDB_SHA256, Reviews
 
 FILES = {
     f"aclImdb/{split}/{label}/{i}_7.txt": f"{label} {i}"
@@ -49,7 +55,7 @@ def test_reviews_come_sorted_with_their_labels(tmp_path: Path) -> None:
 def test_files_that_are_no_text_are_counted_and_left_out(tmp_path: Path) -> None:
     make_archive(tmp_path / "a.tar.gz", FILES | {"aclImdb/train/pos/0_9.txt": b"caf\xe9"})
     folder = extract_reviews(tmp_path / "a.tar.gz", tmp_path)
-    with pytest.warns(UserWarning, match=r"1 of 5 files are no UTF-8 text and are left out, the first is .*0_9\.txt"):
+    with pytest.warns(UserWarning, match=r"1 of 5 files cannot be read, or are no UTF-8 text; the first is .*0_9\.txt"):
         reviews = d2l.load_reviews(folder)
     assert len(reviews.texts) == len(reviews.labels) == 4
     assert reviews.unreadable == [folder / "train" / "pos" / "0_9.txt"]
@@ -70,31 +76,53 @@ def truncated(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-60])
 
 
+def between_two_members(file: Path) -> None:
+    """Complete as a stream, but the archive in it ends after all of its files, without the mark of its end."""
+    make_archive(file)
+    whole = gzip.decompress(file.read_bytes())
+    file.write_bytes(gzip.compress(whole[: 1024 * len(FILES)]))
+
+
+def with_one_bit_changed(file: Path) -> None:
+    """A letter of a review is another one; only the checksum of the stream can tell."""
+    make_archive(file)
+    packed = bytearray(file.read_bytes())
+    packed[-8] ^= 1
+    file.write_bytes(packed)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (truncated, "is cut off or no archive"),
-        (lambda file: file.write_text("a page that says: not found"), "is cut off or no archive"),
-        (lambda file: file.write_bytes(b""), "is cut off or no archive"),
-        (lambda file: None, "is cut off or no archive.*No such file"),
-        (lambda file: make_archive(file, {}), r"must hold aclImdb/train/pos/\*.txt, it holds no such file"),
-        (lambda file: make_archive(file, {"other/train/pos/0.txt": ""}), "it holds no such file"),
+        (truncated, "is cut off, damaged or no archive"),
+        (between_two_members, "damaged or no archive: its end is missing"),
+        (with_one_bit_changed, "is cut off, damaged or no archive"),
+        (lambda file: file.write_text("a page that says: not found"), "is cut off, damaged or no archive"),
+        (lambda file: file.write_bytes(b""), "is cut off, damaged or no archive"),
+        (lambda file: make_archive(file, {}), r"must hold aclImdb/train/pos/\*.txt and .*, it holds no such files"),
+        (lambda file: make_archive(file, {"other/train/pos/0.txt": ""}), "it holds no such files"),
+        (lambda file: make_archive(file, {"aclImdb/train/pos/0.txt": ""}), "it holds no such files"),
+        (lambda file: make_archive(file, mtime=1e30), "is cut off, damaged or no archive"),
+        (lambda file: make_archive(file, FILES | {"aclImdb/zeros": bytes(5000)}), "must hold at most 4000 bytes in 9"),
+        (lambda file: make_archive(file, {f"aclImdb/{i}": "" for i in range(10)}), "bytes in 9 files, it holds more"),
         (lambda file: make_archive(file, FILES | {"../evil.txt": ""}), "must not point outside.*evil.txt"),
         (lambda file: make_archive(file, FILES | {"aclImdb/../../evil.txt": ""}), "must not point outside.*evil.txt"),
         (
             lambda file: make_archive(file, {"aclImdb/x": ""}, type=tarfile.SYMTYPE, linkname="../../evil.txt"),
-            "must not point outside",
+            "files and folders only, 'aclImdb/x' is something else",
         ),
         (
             lambda file: make_archive(file, {"aclImdb/x": ""}, type=tarfile.LNKTYPE, linkname="/etc/hostname"),
-            "must not point outside",
+            "files and folders only",
         ),
-        (lambda file: make_archive(file, {"aclImdb/x": ""}, type=tarfile.FIFOTYPE), "must not point outside"),
+        (lambda file: make_archive(file, {"aclImdb/x": ""}, type=tarfile.FIFOTYPE), "files and folders only"),
     ],
 )
 def test_bad_archives_are_refused_and_leave_nothing_behind(
-    make: Callable[[Path], Any], message: str, tmp_path: Path
+    make: Callable[[Path], Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("d2lmini.archive._MOST_UNPACKED", 4000)
+    monkeypatch.setattr("d2lmini.archive._MOST_MEMBERS", 9)
     archive, folder = tmp_path / "a.tar.gz", tmp_path / "inside"
     folder.mkdir()
     make(archive)
@@ -130,26 +158,116 @@ def test_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
     assert list(data.iterdir()) == []
 
 
-def test_after_a_broken_transfer_it_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_broken_transfer_it_begins_again(tmp_path: Path) -> None:
     checksum = make_archive(tmp_path / "published.tar.gz")
     address, data = (tmp_path / "published.tar.gz").as_uri(), tmp_path / "data"
-
-    class Broken(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            if self.tell() > 0:
-                raise ConnectionResetError("the line went dead")
-            return super().read(10)
-
-        def info(self) -> Any:
-            return Message()
-
-    with monkeypatch.context() as broken:
-        broken.setattr("torch.hub.urlopen", lambda *args, **kwargs: Broken(b"x" * 100))
-        with pytest.raises(ConnectionResetError):
-            d2l.fetch_imdb(data, url=address, sha256=checksum)
-    assert list(data.iterdir()) == []
+    data.mkdir()
     (data / "aclImdb_v1.tar.gz").write_bytes(b"the beginning only")  # of a transfer by hand
     assert len(d2l.load_reviews(d2l.fetch_imdb(data, url=address, sha256=checksum), "test").labels) == 4
+
+
+@contextmanager
+def serve(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """The address of a server that answers each request in this way."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def run() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection, suppress(OSError):
+                        connection.recv(4096)
+                        answer(connection)
+
+        threading.Thread(target=run, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/a.tar.gz"
+
+
+HEAD = b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\n"
+
+
+def drip(connection: socket.socket) -> None:
+    connection.sendall(HEAD)
+    for _ in range(200):
+        connection.sendall(b"x")
+        time.sleep(0.05)
+
+
+def flood(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+    for _ in range(2000):
+        connection.sendall(b"x" * 2**20)
+
+
+SERVERS: dict[str, Callable[[socket.socket], None]] = {
+    "timed out": lambda connection: time.sleep(2),
+    "The read operation timed out|timed out": lambda connection: (connection.sendall(HEAD), time.sleep(2))[0],
+    "are too slow": drip,
+    "longer than 84125825 bytes": flood,
+    "ended after 5 of 1000 bytes": lambda connection: connection.sendall(HEAD + b"short"),
+    "BadStatusLine": lambda connection: connection.sendall(b"hello\r\n\r\n"),
+    "RemoteDisconnected": lambda connection: None,
+    "LineTooLong": lambda connection: connection.sendall(b"HTTP/1.0 200 OK\r\nA: " + b"x" * 70000 + b"\r\n\r\n"),
+    "HTTP Error 404": lambda connection: connection.sendall(b"HTTP/1.0 404 No\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("message", SERVERS)
+def test_a_server_that_does_not_do_its_work(message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in (("_SILENCE", 0.3), ("_GRACE", 0.3), ("_SLOWEST", 1000.0)):
+        monkeypatch.setattr(f"d2lmini.archive.{name}", number)
+    with serve(SERVERS[message]) as address, pytest.raises(OSError, match=f"({message}).*put the file there yourself"):
+        d2l.fetch_imdb(tmp_path, url=address)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["no scheme", "file:///nowhere", "http://127.0.0.1:9/x"])
+def test_an_address_that_leads_nowhere(url: str, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"could not be fetched: .*call again"):
+        d2l.fetch_imdb(tmp_path, url=url)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_comes_second_takes_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_archive(tmp_path / "a.tar.gz")
+    unpack = archive._unpack
+
+    def slowly(file: Path, folder: str) -> None:
+        unpack(file, folder)
+        monkeypatch.setattr(archive, "_unpack", unpack)
+        extract_reviews(tmp_path / "a.tar.gz", tmp_path)  # another process is quicker
+
+    monkeypatch.setattr(archive, "_unpack", slowly)
+    folder = extract_reviews(tmp_path / "a.tar.gz", tmp_path)
+    assert len(d2l.load_reviews(folder).texts) == 4 and not (folder / "aclImdb").exists()
+
+
+def test_a_folder_that_cannot_be_moved_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError("not here")
+
+    make_archive(tmp_path / "a.tar.gz")
+    monkeypatch.setattr("os.rename", refuse)
+    with pytest.raises(PermissionError):
+        extract_reviews(tmp_path / "a.tar.gz", tmp_path)
+
+
+def test_an_empty_folder_is_not_the_reviews(tmp_path: Path) -> None:
+    checksum = make_archive(tmp_path / "published.tar.gz")
+    (tmp_path / "data" / "aclImdb").mkdir(parents=True)
+    folder = d2l.fetch_imdb(tmp_path / "data", url=(tmp_path / "published.tar.gz").as_uri(), sha256=checksum)
+    assert len(d2l.load_reviews(folder).texts) == 4
+    with pytest.raises(FileNotFoundError):
+        extract_reviews(tmp_path / "nothing.tar.gz", tmp_path)
+
+
+def test_folders_and_dead_links_that_are_named_as_reviews_are_left_out(tmp_path: Path) -> None:
+    make_archive(tmp_path / "a.tar.gz")
+    folder = extract_reviews(tmp_path / "a.tar.gz", tmp_path)
+    (folder / "train" / "pos" / "a.txt").mkdir()
+    (folder / "train" / "neg" / "b.txt").symlink_to("nowhere")
+    with pytest.warns(UserWarning, match="2 of 6 files cannot be read, or are no UTF-8 text"):
+        assert len(d2l.load_reviews(folder).texts) == 4
 
 
 def words_of(text: str) -> list[str]:
