@@ -50,7 +50,7 @@ def _expect_mean(squeeze: Any, memory: Tensor, lens: Tensor, given: str) -> None
         claim="it is the mean of the first valid_lens[i] tokens of each sentence",
         given=given,
         hint="for the shortest sentence alone: which tokens are real, what is their sum, and by what is it divided?",
-        mistakes=_list_wrong_means(memory, lens),
+        mistakes={**_list_wrong_sums(memory, lens), **_list_wrong_tokens(memory, lens)},
     )
 
 
@@ -63,13 +63,12 @@ def _add(memory: Tensor, lens: Tensor) -> Tensor:
     return memory.masked_fill(hidden[..., None], 0.0).sum(dim=1, keepdim=True)
 
 
-def _list_wrong_means(memory: Tensor, lens: Tensor) -> Mistakes:
+def _list_wrong_sums(memory: Tensor, lens: Tensor) -> Mistakes:
     n, total = memory.shape[1], _add(memory, lens)
     everything = memory.sum(dim=1, keepdim=True)
     hidden = (torch.arange(n) >= lens[:, None])[..., None]
     is_word = (memory != 0).any(dim=2, keepdim=True)
     words, real_words = (found.sum(dim=1, keepdim=True) for found in (is_word, is_word & ~hidden))
-    rows = torch.arange(len(memory))
     return {
         "padding is no token: which rows of the memory are real?": everything / n,
         "the sum is right: how many tokens are in it?": (
@@ -85,6 +84,20 @@ def _list_wrong_means(memory: Tensor, lens: Tensor) -> Mistakes:
         "the mean is wanted, not the median": torch.stack(
             [row[:length].median(dim=0).values[None] for row, length in zip(memory, lens, strict=True)]
         ),
+        "a real token may be zero: only valid_lens knows what is padding": (
+            everything / words,
+            total / words,
+            total / real_words,
+        ),
+    }
+
+
+def _list_wrong_tokens(memory: Tensor, lens: Tensor) -> Mistakes:
+    """Means of other tokens, by the hint for them."""
+    n, total = memory.shape[1], _add(memory, lens)
+    everything = memory.sum(dim=1, keepdim=True)
+    rows = torch.arange(len(memory))
+    return {
         "one token is not the sentence: all of its real tokens count": (memory[:, :1], memory[rows, lens - 1][:, None]),
         "each sentence has a length of its own": (
             memory[:, : lens[0]].mean(dim=1, keepdim=True),
@@ -103,11 +116,6 @@ def _list_wrong_means(memory: Tensor, lens: Tensor) -> Mistakes:
         "the first valid_lens[i] tokens are real: count them": (
             _average(memory, lens + 1),
             _average(memory, lens - 1),
-        ),
-        "a real token may be zero: only valid_lens knows what is padding": (
-            everything / words,
-            total / words,
-            total / real_words,
         ),
     }
 

@@ -91,6 +91,9 @@ def _norm(X: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 def _find_fault(runs: list[tuple[Tensor, Tensor, Tensor]]) -> str:
     """The hint for the smallest set of faults that gives these outputs."""
+    real = [torch.arange(X.shape[1]) < lens[:, None] for X, lens, _ in runs]
+    if all(is_near(got[seen], _run(X, lens)[seen], 1e-4) for (X, lens, got), seen in zip(runs, real, strict=True)):
+        return "the real tokens are right: at the padding leave what the layers give, since nobody looks there"
     for size in range(1, _MOST + 1):
         for faults in combinations(_HINTS, size):
             if any(len(clash & set(faults)) > 1 for clash in _CLASHES):

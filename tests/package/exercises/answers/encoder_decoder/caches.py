@@ -201,6 +201,11 @@ def hidden(x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor) -> tuple[T
     return output, lambda: kept
 
 
+def hidden_in_a_default(x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor) -> tuple[Tensor, Any]:
+    output, kept = cached(keep=everything)(x, None if cache is None else cache(), window, P, *W)
+    return output, lambda kept=kept: kept
+
+
 def asked(kept: Callable[..., Any]) -> Callable[..., tuple[Tensor, Any]]:
     """An answer that returns something else as its cache."""
     return lambda x, cache, window, P, *W: (cached()(x, None, window, P, *W)[0], kept(x))
@@ -247,6 +252,7 @@ _WRONG: list[tuple[Any, str]] = [
     (cached(keep=everything), "which key will no later token see?"),
     (cached(keep=lambda pairs, window: pairs[-window - 1 :]), "which key will no later token see?"),
     (trimmed_before, "if k is 0"),
+    (hidden_in_a_default, "which key will no later token see?"),
     (hidden, "which key will no later token see?"),
     (cached(see=lambda pairs, window: pairs[-1:]), "sees the cache as well"),
     (cached(past_only=True), "append first, then ask"),

@@ -91,6 +91,11 @@ def in_place(X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any) -> Tensor:
     return X + ffn(normed(X))
 
 
+def without_padding(X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any) -> Tensor:
+    padding = torch.arange(X.shape[1]) >= valid_lens[:, None]
+    return block()(X, valid_lens, attention, ffn).masked_fill(padding[..., None], 0)
+
+
 def ffn_first(X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any) -> Tensor:
     X = X + ffn(normed(X))
     Y = normed(X)
@@ -165,6 +170,7 @@ _WRONG: list[tuple[Any, str]] = [
     ),
     (post_norm, "attention reads the stream through the norm"),
     (parallel, "as it is after attention"),
+    (without_padding, "at the padding leave what the layers give"),
     (ffn_first, "print the stream"),
     (block(norm=unbiased), "print the stream"),
     (block(lens=lambda lens: (lens - 1).clamp(min=1)), "print the stream"),
