@@ -96,6 +96,12 @@ def without_padding(X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any) -> 
     return block()(X, valid_lens, attention, ffn).masked_fill(padding[..., None], 0)
 
 
+def bare_ffn(X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any) -> Tensor:
+    Y = normed(X)
+    X = X + attention(Y, Y, Y, valid_lens)
+    return X + ffn(X)
+
+
 def ffn_first(X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any) -> Tensor:
     X = X + ffn(normed(X))
     Y = normed(X)
@@ -171,6 +177,7 @@ _WRONG: list[tuple[Any, str]] = [
     (post_norm, "attention reads the stream through the norm"),
     (parallel, "as it is after attention"),
     (without_padding, "at the padding leave what the layers give"),
+    (bare_ffn, "reads the stream through a norm, too"),
     (ffn_first, "print the stream"),
     (block(norm=unbiased), "print the stream"),
     (block(lens=lambda lens: (lens - 1).clamp(min=1)), "print the stream"),

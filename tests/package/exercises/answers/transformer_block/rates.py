@@ -158,6 +158,7 @@ _FACTORS: list[tuple[Any, str]] = [
     (lambda A: 1 - second_largest(A), "the factor itself is wanted"),
     (lambda A: second_largest(A) ** 2, "the factor itself is wanted"),
     (lambda A: -math.log(second_largest(A) + 1e-30), "the factor itself is wanted"),
+    (lambda A: torch.linalg.eigvals(A)[-2].abs(), "in no order"),
     (lambda A: A.min(), "how large the entries"),
     (lambda A: A.trace(), "how large the entries"),
     (torch.linalg.eigvals, "return a float"),
