@@ -15,6 +15,10 @@ from d2lmini.exercises.prediction import Number
 from tests.package.exercises.answers import RIGHT, WRONG
 
 PASTED = {  # their inputs are code from the first word on
+    "squeeze",
+    "collapse-rate",
+    "debug-block",
+    "warm-up",
     "add-norm",
     "cached-attention",
     "check-draft",
