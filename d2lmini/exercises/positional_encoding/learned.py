@@ -68,7 +68,7 @@ def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> dict[s
 def _explain_none(layer: nn.Module, held: dict[str, Tensor]) -> str:
     """Why a layer has no number to train; `held` are its parameters with at least one number."""
     if held:
-        return f"{', '.join(held)}: frozen by requires_grad=False, which no optimiser moves. What is there to train?"
+        return f"frozen: {', '.join(held)}. No optimiser moves what has requires_grad=False: what is left to train?"
     if any(True for _ in layer.parameters()):
         return "your parameters are empty at this width: what does a size like num_hiddens // 4 come to?"
     hint = "the optimiser asks for layer.parameters(): neither a plain tensor nor what is in a Python list is there"

@@ -278,7 +278,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("learnable-positions", SquareLinear, "positions have to share numbers"),
     ("learnable-positions", RankOne, "positions have to share numbers"),
     ("learnable-positions", MadeOnce, "does not follow it"),
-    ("learnable-positions", Frozen, "frozen by requires_grad=False"),
+    ("learnable-positions", Frozen, "frozen: blocks, places"),
     ("learnable-positions", Quarter, "empty at this width"),
     ("learnable-positions", partial(Quarter, least=1), "positions have to share numbers"),
     ("learnable-positions", InAList, "what is in a Python list"),
