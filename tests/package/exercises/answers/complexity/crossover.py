@@ -166,7 +166,6 @@ RIGHT: dict[str, list[Any]] = {
         by_polyfit,
         changed(lambda n: n and torch.tensor(float(n))),
         by_floats(solve, 1, 2, 3, rounding=np.rint),
-        by_floats(fit_a_parabola, 5, 10, 20, rounding=lambda fit: np.rint(2 * fit)),
     ],
 }
 
