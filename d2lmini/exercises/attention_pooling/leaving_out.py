@@ -14,7 +14,7 @@ from d2lmini.exercises.core import Mistakes, checker, expect_close, expect_funct
 from d2lmini.exercises.extremes import FAR, LOW, OVERFLOW
 from d2lmini.exercises.inputs import draw_inputs
 
-_EMPTY = "is a query left without any key? Its softmax is 0/0, and it should return 0"
+_EMPTY = "is a query left without any key? Its softmax is 0/0, and so is the formula where αj is 1: return 0 there"
 _SHARE = (
     "what is left for the other keys after the softmax? Hide key j before it; a finite penalty can be outweighed. "
     "Or are large scores cut off?"
@@ -148,7 +148,10 @@ def _expect_empty(leave_out: Any, inputs: list[Tensor], given: str) -> None:
         given=f"{given}; mask = torch.tensor({few.int().tolist()}).bool()",
         hint="which pairs of query and key leave nothing to see? Which leave a single key?",
         mistakes={
-            _EMPTY: _leave_out(*arguments, empty=math.nan),
+            _EMPTY: (  # everywhere, or, by the formula, only where a single key is left out
+                _leave_out(*arguments, empty=math.nan),
+                _leave_out(*arguments).masked_fill((few & (few.sum(1, keepdim=True) == 1))[:, :, None], math.nan),
+            ),
             "who sees nothing reads nothing: your query reads the mean of all values": (
                 _leave_out(*[*inputs, few], hidden=-1e30, empty=math.nan).where(
                     (few[:, None] & ~torch.eye(7).bool()).any(2, keepdim=True), inputs[2].mean(0)

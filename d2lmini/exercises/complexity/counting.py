@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from d2lmini.exercises.core import WrongAnswer, checker, expect_function, expect_measured, read_number
@@ -30,6 +31,7 @@ def _list_rare_projections(h: int) -> dict[str, tuple[tuple[float, float], ...]]
             *((2 / h, 2 / h), (2, 1 / h), (2, 2 / h), (2, 1 + 1 / h), (1 + 1 / h, 2 / h), (1 / h, 2 / h)),
         ),
         "all heads together have d features, not d features each": ((2 * h, 2 * h), (1 + h, 2 * h)),
+        "W_o works once, on the concatenation of all heads, not once for each head": ((1 + h, 2),),
         "the unit 2 is in the projections more than once": ((4, 4),),
     }
 
@@ -41,6 +43,9 @@ def _list_mixings(n: int, m: int, h: int, width: int) -> dict[str, tuple[float, 
         "the unit 2 is in more than once: a product of an a×b and a b×c matrix is 2abc": (8, 6),
         "each score is a sum over the width of a head, and the mixture is as much work: where is the width?": (
             *(4 * w, 2 * w, 2 + 2 * w, 2 + w, 1 + 2 * w, 1 + w),
+        ),
+        "a term too many: only products of matrices count here, and the softmax is none": (
+            *(4 + each * times * w for each in (1, 1 / h) for times in range(1, 6)),
         ),
         "scores and mixture are half of what they should be: is one of them missing, or the unit 2?": (2,),
         "one of scores and mixture has not got the unit 2": (3,),
@@ -111,13 +116,17 @@ def check_measure_additive(formula: Any) -> str:
 
 def _expect_formula(formula: Any) -> None:
     """Ask for sizes that are not whole: a formula takes them, a layer that is measured does not."""
-    claim, given = "it is a formula", "n, d, h = 0.5, 1.5, 3.5"
+    claim = "it is a formula"
     hint = "a formula also takes numbers that are not whole: where does your function need whole ones?"
-    try:
-        got = formula(0.5, 1.5, 3.5)
-    except Exception as error:
-        raise WrongAnswer(claim, hint, given=given, got=type(error).__name__) from error
-    expect_measured(got, 13.0, claim=claim, given=given, hint=hint, mistakes={})
+    rounded = "what it gives need not be whole either: where do you round?"
+    for n, d, h in ((0.5, 1.5, 3.5), (1.25, 3, 4)):
+        given, expected = f"n, d, h = {n}, {d}, {h}", 4 * n * d * h + 2 * n * n * (d + h)
+        try:
+            got = formula(n, d, h)
+        except Exception as error:
+            raise WrongAnswer(claim, hint, given=given, got=type(error).__name__) from error
+        mistakes = {} if expected.is_integer() else {rounded: (math.floor(expected), math.ceil(expected))}
+        expect_measured(got, expected, claim=claim, given=given, hint=hint, mistakes=mistakes)
 
 
 def _compare_growth(formula: Any, n: int, d: int, h: int) -> str:

@@ -22,11 +22,16 @@ class _TooManyTokens(ValueError):
 
 
 class _Short(nn.Module):
-    """A layer that takes a few tokens only, so that what it costs for many has to be worked out."""
+    """A layer that takes a few tokens only, so that what it costs for many has to be worked out.
 
-    def __init__(self, layer: Callable[[Tensor], Any]) -> None:
+    Args:
+        layer: what it computes.
+        given: both layers of the pair as code, for a report on an answer that stops.
+    """
+
+    def __init__(self, layer: Callable[[Tensor], Any], given: str) -> None:
         super().__init__()
-        self.layer = layer
+        self.layer, self.given = layer, given
 
     def forward(self, X: Tensor) -> Any:
         """What the layer returns."""
@@ -118,6 +123,10 @@ _PROBES = (
     _Probe(_GRU, _MEMORY, 32, 115, without_c=(1,)),
     _Probe(_GRU, _BOTH, 32, 3, without_c=(1,)),
     _Probe(_THIN, _MIXED, 11, None),  # f costs more between 1 and 2, at no whole number
+    # Equalities, which a fit in floating point misses sometimes: a few of each kind.
+    *(_Probe(_SELF, _GRU, d, 3 * d // 2, equal=True) for d in (2, 10, 12)),
+    *(_Probe(_SELF, _LSTM, d, 5 * d // 2, equal=True) for d in (2, 10, 12, 14)),
+    *(_Probe(_SELF, _KERNEL_9, d, 3 * d, equal=True) for d in (2, 3, 5, 7)),
 )
 
 
@@ -131,7 +140,7 @@ def check_find_crossover(find: Any) -> str:
         given = f"d = {probe.d}; f = {probe.f}; g = {probe.g}"
         claim = "it finds the crossover"
         try:
-            got = find(_Short(_LAYERS[probe.f](probe.d)), _Short(_LAYERS[probe.g](probe.d)), probe.d)
+            got = find(*(_Short(_LAYERS[layer](probe.d), given) for layer in (probe.f, probe.g)), probe.d)
         except _TooManyTokens as error:
             hint = "a layer costs an² + bn + c FLOPs: counts at how many small n tell you a, b and c?"
             raise WrongAnswer(claim, hint, given=given, got=str(error)) from error
@@ -142,7 +151,7 @@ def check_find_crossover(find: Any) -> str:
             continue
         hint = _find_hint(got, probe)
         raise WrongAnswer(claim, hint, given=given, expected=str(probe.expected), got=str(got))
-    return f"right for {len(_PROBES)} pairs of layers, also where c is not 0 and where they cross far out"
+    return f"right for {len(_PROBES)} pairs of layers, also where c is not 0, at equalities, and far out"
 
 
 def _find_hint(got: Any, probe: _Probe) -> str:
@@ -168,7 +177,7 @@ def _find_hint(got: Any, probe: _Probe) -> str:
     elif got in probe.without_c:
         hint = "part of the work here does not grow with n: have you found c, and does your search use it?"
     elif probe.equal and got == expected + 1:
-        hint = "at least as many: an equality counts"
+        hint = "an equality counts: do you compare with >=? Then are your coefficients whole, or rounded floats?"
     elif got == 2 and expected == 1:
         hint = "begin at n = 1"
     elif got == 1:

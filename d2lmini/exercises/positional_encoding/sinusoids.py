@@ -124,6 +124,7 @@ def _list_wrong_tables(start: int, num_steps: int, d: int) -> dict[str, Tensor]:
     angles = make_angles(num_steps, d, offset=start)  # (num_steps, d / 2, rounded up)
     swapped = torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(1)[:, :d]
     apart = torch.cat([angles.sin(), angles.cos()], dim=1)[:, :d]
+    shifted = torch.stack([angles.sin(), (angles + math.pi / 2).sin()], dim=-1).flatten(1)[:, :d]
     no_last = right.clone()
     no_last[:, -1] = 0
     last_cosine = right.clone()
@@ -133,6 +134,7 @@ def _list_wrong_tables(start: int, num_steps: int, d: int) -> dict[str, Tensor]:
         "pairs stand side by side: columns 0 and 1 have one frequency": apart,
         "the exponent is 2j/d: what is 2j for the second pair?": make_table(start, num_steps, d, width=2 * d),
         "row 0 of the result is position start": make_table(0, num_steps, d),
+        "a large angle plus π/2 is rounded: is the cosine itself computed?": shifted,
         "positions count from 0": make_table(start + 1, num_steps, d),
         "the exponent has a minus: each pair is slower than the one before": _turn(
             torch.arange(start, start + num_steps)[:, None] * 10000 ** (torch.arange(0, d, 2).double() / d), d
@@ -166,7 +168,9 @@ def check_step_matrix(make: Any) -> str:
             hint = "return a torch tensor" if M is None else "d numbers go in and d numbers come out"
             raise WrongAnswer("M is a tensor of shape (d, d)", hint, given=given, got=name_shape(M))
         for i in (3, 0, 150, 5000, 10**6):
-            near = "write (5.4) for one pair: in which rows and columns of M do its four numbers stand now?"
+            near = (
+                "write (5.4) for one pair: which angle is in it, and in which rows and columns of M does it stand now?"
+            )
             fit = (
                 f"for smaller {'widths' if i < 100 else 'i'} it is right: is it a fit? (5.4) is exact for every i and d"
             )
@@ -203,6 +207,9 @@ def _list_wrong_steps(i: int, delta: int, d: int) -> Mistakes:
         "ω_j has 2j in its exponent": turn(halves),
         "every pair turns by an angle of its own": turn(torch.tensor(delta)),
         "angles are in radians, as sin and cos of torch take them": turn(angles * math.pi / 180),
+        "2π is a full turn for the first pair alone: the slower ones need all of delta": tuple(
+            turn(reduced * make_angles(2, d)[1]) for reduced in (delta % (2 * math.pi), math.fmod(delta, 2 * math.pi))
+        ),
         "M does not move anything": p,
     }
     if delta < 0:

@@ -73,7 +73,7 @@ def check_alibi_slopes(slopes: Any) -> str:
             hint = "the heads beyond the power of two need slopes, too, and no others"
             raise WrongAnswer("there is one slope for each head", hint, given=given, got=found)
         power = heads.bit_count() == 1
-        hint = "by hand, 4 heads down to 1/256 have the slopes 1/4, 1/16, 1/64 and 1/256. What are yours?"
+        hint = "each slope is the first to the power of h, the last is least: is your slope 2 the square of slope 1?"
         if not power:
             hint = "take the slopes for the largest power of two first; then, which slopes do the other heads take?"
         if heads > 12:
@@ -106,6 +106,9 @@ def _list_wrong_slopes(heads: int, least: float) -> dict[str, Tensor]:
         "a slope is positive; the penalty is minus the slope times the distance": -expected,
         "h counts from 1: what is the last slope?": _raise(least, *(h / heads for h in range(heads))),
         "the last slope of a power of two is least: it does not stay 1/256": _list_slopes(heads, 2**-8),
+        "the last slope is right. Is your slope 2 the square of slope 1, and slope 3 its cube?": (
+            least * 2**8 * _list_slopes(heads, 2**-8)
+        ),
         "each slope is the one before times the first one: not always 1/2": _raise(0.5, *range(1, heads + 1)),
         "the first slope need not be 1/2: each slope is the first one to the power of h": torch.logspace(
             -1, math.log2(least), heads, base=2, dtype=torch.float64
@@ -147,36 +150,72 @@ def _count_keys(slope: float, share: float, *, sign: int = -1) -> int:
 def check_measure_window(window: Any) -> str:
     """`window(slope, share)`: how many of the nearest keys hold that share of the weight."""
     expect_function(window)
-    for slope, share in ((1 / 16, 0.7), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)):
-        exact = math.log(1 - share) / -slope
+    for slope, share in _WINDOWS:
         expected = _count_keys(slope, share)
-        falls = math.log(share) / -slope
-        mistakes: dict[str, float | tuple[float, ...]] = {
-            "these keys hold a little less than the share. Is this how far the last key is, or rounded down?": (
-                expected - 1
-            ),
-            "one key fewer already holds the share": expected + 1,
-            "return a whole number of keys": exact,
-            "the softmax takes powers of e, not of 2": math.ceil(exact / math.log(2)),
-            "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?": 1,
-            "does the slope come in twice? At each place the score falls by it once": math.ceil(exact / 2),
-            "these keys hold the rest: where is the share?": math.ceil(falls),
-            "there a single key falls to that share of the nearest one's weight: add them up": math.floor(falls),
-            "the nearest key has the largest weight: which sign has the penalty?": _count_keys(slope, share, sign=1),
-            "a share is between 0 and 1, and so are weights: how large is the share that you compare with?": (
-                _KEYS,
-                _KEYS + 1,
-            ),
-        }
+        mistakes = _list_wrong_windows(slope, share)
+        hint = f"make the weights of {_KEYS} keys with a softmax, nearest first, and add them up with cumsum"
+        if slope == _FLAT:
+            mistakes = _list_far_windows(slope, share)
+            hint = f"for steeper slopes it is right: how many keys does your softmax have? There are {_KEYS}"
         expect_measured(
             window(slope, share),
             expected,
             claim="it finds the smallest number of keys",
             given=f"slope, share = {slope}, {share}",
-            hint=f"make the weights of {_KEYS} keys with a softmax, nearest first, and add them up with cumsum",
+            hint=hint,
             mistakes=mistakes if expected > 2 else {},
         )
-    return "right for six pairs of a slope and a share"
+    return (
+        f"right for {len(_WINDOWS)} pairs of a slope and a share, also where the sequence ends while weights are large"
+    )
+
+
+# With the last one, the keys beyond the first would have much of the weight of a longer sequence.
+_FLAT = 1 / 4096
+_WINDOWS = (
+    *((1 / 16, 0.7), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)),
+    (_FLAT, 0.9),
+)
+
+
+def _list_far_windows(slope: float, share: float) -> dict[str, float | tuple[float, ...]]:
+    """What is wrong where the sequence ends early, and everything before was right."""
+    endless = math.ceil(math.log(1 - share) / -slope)
+    return {
+        f"more keys than there are: that is for a sequence without an end. Here the weights of {_KEYS} keys sum to 1": (
+            *(endless + more for more in (-1, 0, 1)),
+        ),
+        f"all keys? Do the weights of these {_KEYS} sum to 1, and do you add them up, or look at single ones?": (
+            *(_KEYS + more for more in (-1, 0, 1)),
+        ),
+    }
+
+
+def _list_wrong_windows(slope: float, share: float) -> dict[str, float | tuple[float, ...]]:
+    exact, falls = (math.log(part) / -slope for part in (1 - share, share))
+    expected = _count_keys(slope, share)
+    others = tuple(_count_keys(slope, other) for other in (0.5, 0.9, 0.95, 0.99))
+    ignored: dict[str, float | tuple[float, ...]] = {
+        "does your function use share? That is the number for another one": others
+    }
+    mistakes: dict[str, float | tuple[float, ...]] = {
+        "these keys hold a little less than the share. Is this how far the last key is, or rounded down?": (
+            expected - 1
+        ),
+        "one key fewer already holds the share": expected + 1,
+        "return a whole number of keys": exact,
+        "the softmax takes powers of e, not of 2": math.ceil(exact / math.log(2)),
+        "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?": 1,
+        "does the slope come in twice? At each place the score falls by it once": math.ceil(exact / 2),
+        "these keys hold the rest: where is the share?": math.ceil(falls),
+        "there a single key falls to that share of the nearest one's weight: add them up": math.floor(falls),
+        "the nearest key has the largest weight: which sign has the penalty?": _count_keys(slope, share, sign=1),
+        "a share is between 0 and 1, and so are weights: how large is the share that you compare with?": (
+            _KEYS,
+            _KEYS + 1,
+        ),
+    }
+    return mistakes | (ignored if share == 0.7 else {})
 
 
 prediction(
@@ -187,7 +226,9 @@ prediction(
         hint="call your function with the first slope of 8 heads, and 0.99",
         mistakes={
             "that is with the slope 1/4: the first slope of 8 heads is 1/2": _count_keys(1 / 4, 0.99),
-            "that is 90 %": _count_keys(1 / 2, 0.9),
+            "is it 99 %, and is the first slope of 8 heads 1/2, not 1? Heads are numbered from 1": (
+                _count_keys(1 / 2, 0.9)  # as many as with the slope 1
+            ),
             "these keys hold a little less than 99 %": _count_keys(1 / 2, 0.99) - 1,
         },
     ),
@@ -196,7 +237,7 @@ prediction(
         _count_keys(1 / 256, 0.99),
         hint="call your function with the last slope of 8 heads, and 0.99",
         mistakes={
-            "is it 99 %, and the last slope of 8 heads, 1/256?": _count_keys(1 / 128, 0.99),
+            "is it 99 %, and the last slope of 8 heads, 1/256? Heads are numbered from 1": _count_keys(1 / 128, 0.99),
             "with the slope 1/512 it is so many: the last slope of 8 heads is 1/256": _count_keys(1 / 512, 0.99),
             "these keys hold a little less than 99 %": _count_keys(1 / 256, 0.99) - 1,
         },

@@ -15,6 +15,10 @@ from d2lmini.exercises.prediction import Number
 from tests.package.exercises.answers import RIGHT, WRONG
 
 PASTED = {  # their inputs are code from the first word on
+    "squeeze",
+    "collapse-rate",
+    "debug-block",
+    "warm-up",
     "add-norm",
     "cached-attention",
     "check-draft",
@@ -110,18 +114,18 @@ def test_a_report_does_not_depend_on_chance(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_of_a_long_matrix_the_first_difference_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    right = RIGHT["step-matrix"][0]
+    right = RIGHT["masked-pooling"][0]
 
     def wrong(*arguments: Any) -> torch.Tensor:
         found = right(*arguments)
-        found[1:, 2] += 1.5
+        found[1:, 2] += 1.5  # of (2, 6, 3)
         return found
 
-    d2l.check("step-matrix", wrong)
+    d2l.check("masked-pooling", wrong)
     lines = capsys.readouterr().out.splitlines()[2:4]
     expected, got = (float(line.split()[1]) for line in lines)
     assert got == pytest.approx(expected + 1.5, abs=1e-4)
-    assert lines[0].endswith("at [1, 2], the first of 3 places that differ") and lines[1].endswith("there")
+    assert lines[0].endswith("at [1, 2, 0], the first of 3 places that differ") and lines[1].endswith("there")
 
 
 def test_an_error_in_the_answer_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,6 +87,17 @@ def by_shortcut(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> 
     return found.masked_fill((mask[:, None] & ~torch.eye(len(keys)).bool()).sum(2, keepdim=True) == 0, 0)
 
 
+def by_the_plain_formula(nan: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """The formula of the exercise, as it stands; it is 0/0 where key j has all the weight."""
+
+    def function(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        scores = (queries @ keys.T / math.sqrt(queries.shape[1])).masked_fill(~mask, -math.inf)
+        alpha = nan(F.softmax(scores, 1))[:, :, None]
+        return ((alpha * values).sum(1, keepdim=True) - alpha * values) / (1 - alpha)
+
+    return function
+
+
 def by_shortcut_in_float64(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     return by_shortcut(queries.double(), keys.double(), values.double(), mask).nan_to_num()
 
@@ -228,6 +239,8 @@ WRONG: list[tuple[str, Any, str]] = [
         leave_out(hide=lambda s, may: s.masked_fill(~may, s.min().item() - 30), after=empty_rows),
         "what is left for the other keys",
     ),
+    ("masked-pooling", by_the_plain_formula(torch.nan_to_num), "so is the formula where αj is 1"),
+    ("masked-pooling", by_the_plain_formula(lambda alpha: alpha), "so is the formula where αj is 1"),
     ("masked-pooling", by_shortcut, "how many digits are left"),
     (
         "masked-pooling",

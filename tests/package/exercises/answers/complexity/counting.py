@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -88,7 +89,7 @@ RIGHT: dict[str, list[Any]] = {
         lambda n, d, h: sum((2 * n * d * h, 2 * n * d * h, 2 * n**2 * h, 2 * n**2 * d)),
         lambda n, d, num_hiddens: torch.tensor(additive()(n, d, num_hiddens)),
         lambda n, d, h: 2 * n * (2 * d * h + n * (d + h)) + 1e-9,
-        lambda *sizes: np.int64(additive()(*sizes)),
+        lambda *sizes: np.float64(additive()(*sizes)),
     ],
 }
 
@@ -139,6 +140,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-counter", per_head(lambda h: (2 / h, 2 / h)), "counts a single head"),
     ("debug-counter", per_head(lambda h: (2 * h, 2 * h)), "not d features each"),
     ("debug-counter", per_head(lambda h: (1 + h, 2 * h)), "not d features each"),
+    ("debug-counter", per_head(lambda h: (1 + h, 2)), "not once for each head"),
+    *(
+        ("debug-counter", lambda n, m, d, h, k=k: counter()(n, m, d, h) + k * n * m, "a term too many")
+        for k in (1, 2, 3, 4, 5)
+    ),
+    *(
+        ("debug-counter", lambda n, m, d, h, k=k: counter()(n, m, d, h) + k * h * n * m, "and the softmax is none")
+        for k in (1, 2, 3, 4, 5)
+    ),
     ("debug-counter", lambda n, m, d, num_heads: 7, "the product of an a×b and a b×c matrix"),
     ("debug-counter", lambda n, m, d, num_heads: None, "a tensor of one entry"),
     ("measure-additive", lambda n, d, h: 8 * n * d * d + 4 * n * n * d, "no projection of the values, and no W_o"),
@@ -167,6 +177,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-additive", lambda n, d, h: additive()(9, 14, 20), "take the second difference"),
     ("measure-additive", measured, "where does your function need whole ones?"),
     ("measure-additive", lambda n, d, h: measured(max(1, int(n)), max(1, int(d)), int(h)), "need whole ones?"),
+    ("measure-additive", lambda n, d, h: int(additive()(n, d, h)), "where do you round?"),
+    ("measure-additive", lambda *sizes: np.int64(additive()(*sizes)), "where do you round?"),
+    ("measure-additive", lambda n, d, h: additive()(n, d, h) // 1, "where do you round?"),
+    ("measure-additive", lambda n, d, h: round(additive()(n, d, h)), "where do you round?"),
+    ("measure-additive", lambda n, d, h: math.ceil(additive()(n, d, h)), "where do you round?"),
     ("measure-additive", lambda n, d, h: (additive()(n, d, h), "FLOPs"), "return a float, or a tensor of one entry\n"),
     ("measure-additive", lambda n, d, h: torch.ones(2, 2).max(dim=1), "give a pair of tensors"),
     ("measure-additive", lambda n, d, h: f"{additive()(n, d, h)}", "return a float, or a tensor of one entry\n"),

@@ -72,6 +72,27 @@ def by_polyfit(f: Any, g: Any, d: int) -> Any:
     return np.argmax(values >= 0) + 1 if (values >= 0).any() else None
 
 
+def by_floats(
+    how: Callable[[Any, Any], Any], *points: int, rounding: Callable[[Any], Any] = lambda fit: fit
+) -> Callable[[Any, Any, int], int | None]:
+    """A parabola in floating point; unrounded, it misses some equalities by the last digit."""
+
+    def find(f: Any, g: Any, d: int) -> int | None:
+        n = np.array(points, dtype=float)
+        a, b, c = rounding(how(n, np.array([difference(f, g, d)(i) for i in points], dtype=float)))
+        return next((n for n in range(1, 50_001) if a * n * n + b * n + c >= 0), None)
+
+    return find
+
+
+def solve(n: Any, counts: Any) -> Any:
+    return np.linalg.solve(np.stack([n * n, n, n**0], 1), counts)
+
+
+def stops_with_an_error(f: Any, g: Any, d: int) -> None:
+    raise KeyError("n")
+
+
 def no_constant(f: Any, g: Any, d: int) -> int | None:
     """Two counts, as if c were 0."""
     once, twice = (difference(f, g, d)(n) for n in (1, 2))
@@ -139,7 +160,13 @@ def changed(change: Callable[[Any], Any]) -> Callable[[Any, Any, int], Any]:
 
 
 RIGHT: dict[str, list[Any]] = {
-    "find-crossover": [crossover(), by_a_root, by_polyfit, changed(lambda n: n and torch.tensor(float(n)))],
+    "find-crossover": [
+        crossover(),
+        by_a_root,
+        by_polyfit,
+        changed(lambda n: n and torch.tensor(float(n))),
+        by_floats(solve, 1, 2, 3, rounding=np.rint),
+    ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -158,7 +185,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-crossover", changed(lambda n: n and 1 - n), "n is at least 1"),
     ("find-crossover", changed(lambda n: (n,)), "return a float, or a tensor of one entry\n"),
     ("find-crossover", crossover(equal=True), "They need not cost exactly the same"),
-    ("find-crossover", crossover(strict=True), "an equality counts"),
+    ("find-crossover", crossover(strict=True), "do you compare with >=?"),
+    # as a fit in floats may miss an equality, on every machine
+    ("find-crossover", by_floats(solve, 1, 2, 3, rounding=lambda fit: np.rint(fit) - 1e-7), "or rounded floats?"),
+    ("find-crossover", stops_with_an_error, "run it yourself"),
     ("find-crossover", crossover(swapped=True), "it is the other way round"),
     ("find-crossover", crossover(ends=2), "f no cheaper for the first time?"),
     ("find-crossover", changed(lambda n: n or 10**4), "return None then"),

@@ -209,6 +209,38 @@ class MadeOnce(Axes):
         return self.P[i]
 
 
+class Frozen(Axes):
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        self.requires_grad_(False)
+
+
+class Quarter(Frequencies):
+    """A quarter of the features is learned, the rest is frozen: at a small width, a quarter is nothing."""
+
+    def __init__(self, num_hiddens: int, max_len: int, least: int = 0) -> None:
+        super().__init__(num_hiddens, max_len)
+        del self.log_omega
+        few = max(least, num_hiddens // 4)
+        self.P = nn.Parameter(torch.randn(max_len, few))
+        self.register_buffer("rest", torch.randn(max_len, num_hiddens - few))
+
+    def of(self, i: Tensor) -> Tensor:
+        return torch.cat([self.P[i], self.get_buffer("rest")[i]], 1)
+
+
+class Perceptron(Frequencies):
+    """Right: a small network of i / max_len."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__(num_hiddens, max_len)
+        del self.log_omega
+        self.net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, num_hiddens))
+
+    def of(self, i: Tensor) -> Tensor:
+        return torch.as_tensor(self.net(i[:, None] / self.max_len * 6 - 3))
+
+
 class InAList(Axes):
     def __init__(self, num_hiddens: int, max_len: int) -> None:
         super().__init__(num_hiddens, max_len)
@@ -229,6 +261,7 @@ RIGHT: dict[str, list[Any]] = {
         LowRank,
         WithDropout,
         Double,
+        Perceptron,
         partial(Axes),
     ],
 }
@@ -245,6 +278,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("learnable-positions", SquareLinear, "positions have to share numbers"),
     ("learnable-positions", RankOne, "positions have to share numbers"),
     ("learnable-positions", MadeOnce, "does not follow it"),
+    ("learnable-positions", Frozen, "frozen: blocks, places"),
+    ("learnable-positions", Quarter, "empty at this width"),
+    ("learnable-positions", partial(Quarter, least=1), "positions have to share numbers"),
     ("learnable-positions", InAList, "what is in a Python list"),
     ("learnable-positions", Detached, "cuts or changes the gradient"),
     ("learnable-positions", HalfDetached, "cuts or changes the gradient"),

@@ -58,6 +58,11 @@ def from_a_million_rows(start: int, num_steps: int, d: int) -> Tensor:
     return rows()(0, 1_000_000, d)[start : start + num_steps]
 
 
+def cosine_by_a_shift(start: int, num_steps: int, d: int) -> Tensor:
+    i, column = torch.arange(start, start + num_steps).double()[:, None], torch.arange(d).double()
+    return torch.sin(i * 10000 ** (-(column - column % 2) / d) + column % 2 * math.pi / 2)
+
+
 def float32_positions(start: int, num_steps: int, d: int) -> Tensor:
     i = torch.arange(start, start + num_steps, dtype=torch.float32).double()[:, None]
     angles = i * 10000 ** (-torch.arange(0, d, 2).double() / d)
@@ -163,6 +168,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("odd-width", from_a_table, "can each row be computed from start itself?"),
     ("odd-width", with_package, "can each row be computed from start itself?"),
     ("odd-width", from_a_million_rows, "the shape of each step"),
+    ("odd-width", cosine_by_a_shift, "is the cosine itself computed?"),
     ("odd-width", float32_positions, "in double precision"),
     ("odd-width", stacked_from_a_table, "Which line stops, and with which sizes?"),
     ("odd-width", into_too_few_rows, "Which line stops, and with which sizes?"),

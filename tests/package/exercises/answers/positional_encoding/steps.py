@@ -29,10 +29,10 @@ def pairs(delta: int, d: int) -> Tensor:
 
 def matrix(
     *, sign: float = 1.0, exponent: float = 1.0, both: bool = False, factor: float = 1.0
-) -> Callable[[int, int], Tensor]:
+) -> Callable[[float, int], Tensor]:
     """The matrix of a step, right unless told otherwise."""
 
-    def answer(delta: int, d: int) -> Tensor:
+    def answer(delta: float, d: int) -> Tensor:
         angles = factor * delta * 10000 ** (-torch.arange(0, d, 2).double() * exponent / d)
         cos, sin = angles.cos().diag(), sign * angles.sin().diag()
         return torch.cat([torch.cat([cos, sin], 1), torch.cat([sin if both else -sin, cos], 1)])
@@ -106,6 +106,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("step-matrix", matrix(both=True), "one minus"),
     ("step-matrix", matrix(exponent=0.5), "2j in its exponent"),
     ("step-matrix", matrix(factor=math.pi / 180), "angles are in radians"),
+    ("step-matrix", lambda delta, d: matrix()(delta % (2 * math.pi), d), "2π is a full turn for the first pair"),
+    ("step-matrix", lambda delta, d: matrix()(math.fmod(delta, 2 * math.pi), d), "2π is a full turn for the first"),
     ("step-matrix", one_speed, "an angle of its own"),
     ("step-matrix", lambda delta, d: torch.eye(d), "does not move anything"),
     ("step-matrix", lambda delta, d: torch.ones(d, d), "write (5.4) for one pair"),

@@ -58,16 +58,24 @@ def recursive(num_heads: int, least: float) -> list[float]:
 
 
 def keys_needed(
-    *, more: int = 0, base: float = math.e, rest: bool = False, rounding: Callable[[float], float] = math.ceil
+    *,
+    more: int = 0,
+    base: float = math.e,
+    rest: bool = False,
+    rounding: Callable[[float], float] = math.ceil,
+    num_keys: float = 4096,
 ) -> Callable[[float, float], float]:
+    """By the sums of two geometric series, right unless told otherwise."""
+
     def answer(slope: float, share: float) -> float:
-        return rounding(math.log(share if rest else 1 - share, base) / -slope) + more
+        held = (1 - share if rest else share) * -math.expm1(-slope * num_keys)
+        return rounding(math.log(1 - held, base) / -slope) + more
 
     return answer
 
 
-def weights(slope: float) -> Tensor:
-    return torch.softmax(-slope * torch.arange(4096).double(), dim=0)
+def weights(slope: float, num_keys: int = 4096) -> Tensor:
+    return torch.softmax(-slope * torch.arange(num_keys).double(), dim=0)
 
 
 def one_more_until_it_is_enough(slope: float, share: float) -> int:
@@ -81,6 +89,20 @@ def one_more_until_it_is_enough(slope: float, share: float) -> int:
 
 def until_a_key_falls(slope: float, share: float) -> int:
     return int((torch.exp(-slope * torch.arange(1, 4096)) >= share).sum())
+
+
+def of_keys(num_keys: int) -> Callable[[float, float], int]:
+    """The same for another sequence."""
+    return lambda slope, share: int((weights(slope, num_keys).cumsum(0) < share).sum()) + 1
+
+
+def single_keys(slope: float, share: float) -> int:
+    """No sum: keys with more than 1 - share of the nearest one's weight."""
+    return int((torch.exp(-slope * torch.arange(4096)) > 1 - share).sum())
+
+
+def always(share: float) -> Callable[[float, float], int]:
+    return lambda slope, _: one_more_until_it_is_enough(slope, share)
 
 
 def not_normalised(slope: float, share: float) -> int:
@@ -121,6 +143,7 @@ RIGHT: dict[str, list[Any]] = {
         one_more_until_it_is_enough,
         lambda slope, share: (weights(slope).cumsum(0) < share).sum() + 1,
         lambda slope, share: torch.searchsorted(weights(slope).cumsum(0), share) + 1,
+        lambda slope, share: (torch.softmax(-slope * torch.arange(4096), 0).cumsum(0) < share).sum() + 1,
         lambda slope, share: float(np.argmax(weights(slope).cumsum(0).numpy() >= share) + 1),
     ],
     "use-window": [(10, 1179), [10.0, 1179.0]],
@@ -149,6 +172,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-relative", 264, "look at the starter's form"),
     ("alibi-slopes", formula, "the formula of the paper"),
     ("alibi-slopes", lambda heads, least: d2l.alibi_slopes(heads), "it does not stay 1/256"),
+    ("alibi-slopes", lambda heads, least: d2l.alibi_slopes(heads) * least * 256, "Is your slope 2 the square"),
     ("alibi-slopes", slopes(beyond="first"), "not the first ones"),
     ("alibi-slopes", slopes(beyond="even"), "not the second and fourth"),
     ("alibi-slopes", slopes(beyond="last"), "from the steepest on"),
@@ -159,15 +183,23 @@ WRONG: list[tuple[str, Any, str]] = [
     ("alibi-slopes", lambda heads, least: slopes()(heads, least).flip(0), "the first head is the steepest"),
     ("alibi-slopes", lambda heads, least: 0.5 ** torch.arange(1, heads + 1), "not always 1/2"),
     ("alibi-slopes", lambda heads, least: np.geomspace(0.5, least, heads), "the first slope need not be 1/2"),
-    ("alibi-slopes", lambda heads, least: torch.linspace(0.5, least, heads), "What are yours?"),
+    (
+        "alibi-slopes",
+        lambda heads, least: torch.linspace(0.5, least, heads),
+        "is your slope 2 the square of slope 1?",
+    ),
     ("alibi-slopes", lambda heads, least: f"{heads} slopes", "a tensor or a list"),
     ("alibi-slopes", lambda heads, least: slopes()(heads, least)[:, None, None], "the shape of each step"),
-    ("alibi-slopes", lambda heads, least: torch.ones(heads), "What are yours?"),
+    ("alibi-slopes", lambda heads, least: torch.ones(heads), "is your slope 2 the square of slope 1?"),
     ("alibi-slopes", only_up_to(8), "which powers of two does your function know?"),
     ("alibi-slopes", only_up_to(16), "beyond the power of two"),
     ("alibi-slopes", only_up_to(32), "beyond the power of two"),
     ("alibi-slopes", lambda heads, least: slopes()(heads, least) * (1 + heads // 5 % 2), "what is the last slope?"),
-    ("alibi-slopes", lambda heads, least: [least] * (heads - 4) + [*slopes()(4, least)], "What are yours?"),
+    (
+        "alibi-slopes",
+        lambda heads, least: [least] * (heads - 4) + [*slopes()(4, least)],
+        "is your slope 2 the square of slope 1?",
+    ),
     ("alibi-slopes", lambda heads, least: [*slopes()(4, least), 1, 1][:heads], "beyond the power of two"),
     (
         "alibi-slopes",
@@ -182,6 +214,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-window", keys_needed(rest=True), "where is the share?"),
     ("measure-window", keys_needed(rounding=float), "a whole number"),
     ("measure-window", lambda slope, share: keys_needed()(2 * slope, share), "does the slope come in twice?"),
+    ("measure-window", keys_needed(num_keys=math.inf), "a sequence without an end"),
+    ("measure-window", lambda slope, share: int(-math.log(1 - share) / slope) + 1, "a sequence without an end"),
+    ("measure-window", lambda *a: min(4096, keys_needed(num_keys=math.inf)(*a)), "all keys?"),
+    ("measure-window", single_keys, "or look at single ones?"),
+    *(("measure-window", of_keys(n), "how many keys does your softmax have?") for n in (4000, 4095, 4097, 10_000)),
+    *(("measure-window", always(share), "does your function use share?") for share in (0.5, 0.9, 0.95, 0.99)),
     ("measure-window", until_a_key_falls, "add them up"),
     ("measure-window", not_normalised, "do the weights sum to 1"),
     ("measure-window", steep_upwards, "which sign has the penalty?"),
@@ -192,7 +230,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-window", lambda slope, share: weights(slope).cumsum(0)[10], "add them up with cumsum"),
     ("measure-window", lambda slope, share: max(2, keys_needed()(slope, share)), "add them up with cumsum"),
     ("use-window", (19, 1179), "the first slope of 8 heads is 1/2"),
-    ("use-window", (5, 1179), "that is 90 %"),
+    ("use-window", (5, 1179), "is it 99 %, and is the first slope of 8 heads 1/2, not 1?"),
+    ("use-window", (one_more_until_it_is_enough(1, 0.99), 590), "Heads are numbered from 1"),
     ("use-window", (9, 1179), "a little less than 99 %"),
     ("use-window", (1179, 10), "with the first slope of 8 heads"),
     ("use-window", (10, 590), "the last slope of 8 heads, 1/256?"),
