@@ -199,9 +199,11 @@ def flood(connection: socket.socket) -> None:
         connection.sendall(b"x" * 2**20)
 
 
-SERVERS: dict[str, Callable[[socket.socket], None]] = {
-    "timed out": lambda connection: time.sleep(2),
-    "The read operation timed out|timed out": lambda connection: (connection.sendall(HEAD), time.sleep(2))[0],
+SILENT: dict[str, Callable[[socket.socket], None]] = {
+    "from the beginning": lambda connection: time.sleep(2),
+    "half-way": lambda connection: (connection.sendall(HEAD), time.sleep(2))[0],
+}
+FAULTY: dict[str, Callable[[socket.socket], None]] = {
     "are too slow": drip,
     "longer than 84125825 bytes": flood,
     "ended after 5 of 1000 bytes": lambda connection: connection.sendall(HEAD + b"short"),
@@ -212,11 +214,19 @@ SERVERS: dict[str, Callable[[socket.socket], None]] = {
 }
 
 
-@pytest.mark.parametrize("message", SERVERS)
+@pytest.mark.parametrize("server", SILENT)
+def test_a_server_that_falls_silent(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("d2lmini.archive._SILENCE", 0.3)
+    with serve(SILENT[server]) as address, pytest.raises(OSError, match="timed out.*put the file there yourself"):
+        d2l.fetch_imdb(tmp_path, url=address)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("message", FAULTY)
 def test_a_server_that_does_not_do_its_work(message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in (("_SILENCE", 0.3), ("_GRACE", 0.3), ("_SLOWEST", 1000.0)):
-        monkeypatch.setattr(f"d2lmini.archive.{name}", number)
-    with serve(SERVERS[message]) as address, pytest.raises(OSError, match=f"({message}).*put the file there yourself"):
+    monkeypatch.setattr("d2lmini.archive._GRACE", 0.2)
+    monkeypatch.setattr("d2lmini.archive._SLOWEST", 1000.0)  # a flood is far above it, a drip far below
+    with serve(FAULTY[message]) as address, pytest.raises(OSError, match=f"{message}.*put the file there yourself"):
         d2l.fetch_imdb(tmp_path, url=address)
     assert list(tmp_path.iterdir()) == []
 
