@@ -217,7 +217,7 @@ FAULTY: dict[str, Callable[[socket.socket], None]] = {
 @pytest.mark.parametrize("server", SILENT)
 def test_a_server_that_falls_silent(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("d2lmini.archive._SILENCE", 0.3)
-    with serve(SILENT[server]) as address, pytest.raises(OSError, match="timed out.*put the file there yourself"):
+    with serve(SILENT[server]) as address, pytest.raises(OSError, match=r"timed out.*put the file there yourself"):
         d2l.fetch_imdb(tmp_path, url=address)
     assert list(tmp_path.iterdir()) == []
 
