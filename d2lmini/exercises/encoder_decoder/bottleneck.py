@@ -33,7 +33,8 @@ def check_squeeze(squeeze: Any) -> str:
             right,
             claim="whatever stands at the padding does not count",
             given=f"{code}; memory[0, 4:] = memory[1, 2:] = {name}",
-            hint="0 times NaN is NaN, and a large number minus itself has lost the small ones: masked_fill, or a slice",
+            hint="0 times NaN is NaN; and a large number minus itself has lost the small ones, or has it a weight "
+            "that is small, not 0? masked_fill, or a slice",
         )
     return "one vector for each sentence, the mean of its real tokens; padding counts in no way; gradients too"
 

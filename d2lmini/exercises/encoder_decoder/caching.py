@@ -22,6 +22,7 @@ from d2lmini.exercises.core import (
     expect_shape,
     expect_unchanged,
 )
+from d2lmini.exercises.extremes import LOW
 from d2lmini.exercises.inputs import draw_inputs
 
 _KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
@@ -40,6 +41,7 @@ def check_cached_attention(attend_newest: Any) -> str:
         outputs, caches = _expect_window(run, X)
         _expect_small(run, caches, X)
         _expect_old_caches(run, X, other, outputs, caches)
+    _expect_low_scores(attend_newest)
     return "the newest tokens of the window at their positions, no more of them kept; old caches stay as they are"
 
 
@@ -123,6 +125,16 @@ def _expect_old_caches(run: _Run, X: Tensor, other: Tensor, outputs: list[Tensor
     again, _ = run.step(X[:, -1], caches[-2])
     claim, given = "after that, one can go on from the first cache as before", f"{aside}, then X[:, -1] after X[:, -2]"
     expect_close(again, outputs[-1], claim=claim, given=given, hint=_KEEP)
+
+
+def _expect_low_scores(answer: Any) -> None:
+    """The first token sees itself alone, however low its score is."""
+    x, P, eye = torch.full((2, 3), 10.0), torch.zeros(4, 3), torch.eye(3)
+    given = (
+        "x = torch.full((2, 3), 10.0); P = torch.zeros(4, 3); W_k = W_v = torch.eye(3); W_q = -1e30 * W_k; window = 3"
+    )
+    output, _ = _Run(answer, 3, P, torch.stack([-1e30 * eye, eye, eye]), given).step(x, None)
+    expect_close(output, x, claim="a first token sees itself alone", given=f"{given}; cache = None", hint=LOW)
 
 
 def count_numbers(value: Any, seen: set[int] | None = None) -> int:

@@ -89,7 +89,7 @@ def _list_wrong_inputs(target: Tensor, lens: Tensor, bos: int, eos: int) -> Mist
             right_inputs.masked_fill(places > lens[:, None], _IGNORED),
             right_inputs.masked_fill(places >= lens[:, None], _IGNORED),
         ),
-        "the row is taken as it is, padding included: its last tokens count as well": (
+        "the row is taken as it is, padding included: nothing is changed in it": (
             right_inputs.masked_fill(places > lens[:, None], 0),
             right_inputs.masked_fill(places > lens[:, None], eos),
             F.pad(target[:, :-1], (2, 0), value=bos),

@@ -30,14 +30,17 @@ class _Case:
     columns: int
     size: int
     count: int
+    darkens: bool = False  # no pixel is white
 
     def draw(self) -> tuple[nn.Module, Tensor, Tensor, Tensor]:
         """A model, pictures, right answers and patches to hide, as `code` makes them."""
         torch.manual_seed(self.seed)
         height, width = self.rows * self.size, self.columns * self.size
         model = nn.Sequential(nn.Flatten(1, 2), nn.Linear(height * width, 10))
+        vars(model)["given"] = self.code  # for a report on an answer that stops
         model.register_forward_pre_hook(self._expect_pictures)
         X = torch.rand(self.count, height, width)
+        X = 0.5 + 0.5 * X if self.darkens else X
         which = torch.randint(self.rows * self.columns, (self.count,))
         y = model(X).argmax(dim=1)
         y[::9] = (y[::9] + 1) % 10  # wrong from the beginning
@@ -57,7 +60,7 @@ class _Case:
         return (
             f"torch.manual_seed({self.seed}); "
             f"model = torch.nn.Sequential(torch.nn.Flatten(1, 2), torch.nn.Linear({height * width}, 10)); "
-            f"X = torch.rand({self.count}, {height}, {width}); "
+            f"X = {'0.5 + 0.5 * ' if self.darkens else ''}torch.rand({self.count}, {height}, {width}); "
             f"which = torch.randint({self.rows * self.columns}, ({self.count},)); "
             f"y = model(X).argmax(dim=1); y[::9] = (y[::9] + 1) % 10; size = {self.size}"
         )
@@ -76,6 +79,7 @@ class _Case:
         return grid.flatten(1)
 
 
+_LIGHTEST = "white is 0, whatever the lightest pixel of these pictures is"
 _BATCHES = (10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 256)
 
 
@@ -85,14 +89,17 @@ def check_measure_patch(price: Any) -> str:
     expect_function(price)
     # no number of pictures is a multiple of a size of batches
     cases = [_Case(0, 2, 4, 3, 401), _Case(3, 4, 4, 2, 397), _Case(1, 5, 2, 4, 307), _Case(3, 3, 3, 1, 311)]
+    cases.append(_Case(2, 3, 4, 2, 299, darkens=True))
     for case, other in zip(cases, [*cases[1:], cases[0]], strict=True):
         model, X, y, which = case.draw()
         with torch.no_grad():
-            white = case.hide(X, F.one_hot(which, case.rows * case.columns).bool())
+            hidden = F.one_hot(which, case.rows * case.columns).bool()
+            white, light = (case.hide(X, hidden, value) for value in (0.0, X.amin(dim=(1, 2), keepdim=True)))
             mistakes = _list_wrong_prices(case, model, X, y, which)
             before, after = _score(model, X, y), _score(model, white, y)
             misled = model(white).argmax(dim=1)  # right only when the patches are white
             gained = _score(model, X, misled) - 1
+            by_lightest = _score(model, X, misled) - _score(model, light, misled)
         found = price(model, X, y, which, case.size)
         expect_measured(
             found,
@@ -108,7 +115,10 @@ def check_measure_patch(price: Any) -> str:
             claim="a patch that misleads has a negative price",
             given=f"{case.code}  # and y is what the model answers without the patches",
             hint="what does the model answer with the patches, and what without them? y is right for one of the two",
-            mistakes={"a price below 0 says that the patch misleads: keep the sign": (-gained, 0.0)},
+            mistakes={
+                "a price below 0 says that the patch misleads: keep the sign": (-gained, 0.0),
+                _LIGHTEST: by_lightest,
+            },
         )
     return "the accuracy that is lost, for patches of 1 to 4 pixels; below 0 where a patch misleads"
 
@@ -182,6 +192,10 @@ def _list_wrong_pictures(case: _Case, X: Tensor, which: Tensor) -> dict[str, tup
             case.hide(X, chosen, 0.5),
             case.hide(X, chosen, X.mean()),
             case.hide(X, chosen, X.mean(dim=(1, 2), keepdim=True)),
+        ),
+        _LIGHTEST: (
+            case.hide(X, chosen, X.min()),
+            case.hide(X, chosen, X.amin(dim=(1, 2), keepdim=True)),
         ),
         "hide this patch, and keep the others": (case.hide(X, ~chosen),),
         "all patches that anybody has named are white: one for each picture": (

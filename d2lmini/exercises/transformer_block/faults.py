@@ -112,6 +112,7 @@ def check_debug_block(block: Any) -> str:
         (X,), draw = draw_inputs(seed, most=9, X=shape)
         valid_lens = torch.tensor(lens)
         givens.append(f"{draw}; valid_lens = torch.tensor({list(lens)}); {_CODE}")
+        vars(valid_lens)["given"] = givens[-1]  # for a report on an answer that stops
         found = _run_answer(block, X, valid_lens, givens[-1])
         expect_unchanged("X", X, X, "X += ... changes the caller's tensor", given=givens[-1])
         runs.append((X, valid_lens, expect_shape(found, X.shape, claim="it returns the stream", hint="of what shape?")))
@@ -120,8 +121,21 @@ def check_debug_block(block: Any) -> str:
         hint = "" if is_near(got, expected, 1e-4) else _find_fault(runs)
         expect_close(got, expected, claim="it is a pre-norm encoder block", given=given, hint=hint)
     X, lens_of, _ = runs[0]
+    _expect_epsilon(block, X / 1000, lens_of, f"{givens[0]}; X = X / 1000; X[0, 1] = 0")
     expect_gradients(_fix(block, lens_of), lambda X: _run(X, lens_of), given=givens[0], X=X)
     return "both layers read through a norm of each token and add to the stream, padding is hidden; gradients too"
+
+
+def _expect_epsilon(block: Any, X: Tensor, lens: Tensor, given: str) -> None:
+    """Small tokens, and one of equal features, are where the norm's epsilon shows."""
+    X[0, 1] = 0
+    lens = lens.clone()
+    vars(lens)["given"] = given
+    hint = "(7.2) has an epsilon, under the root: 1e-5, as nn.LayerNorm has"
+    found = _run_answer(block, X, lens, given)
+    expect_close(
+        found, _run(X, lens), claim="a token of small or equal features has a norm, too", given=given, hint=hint
+    )
 
 
 def _fix(block: Any, lens: Tensor) -> Callable[[Tensor], Any]:

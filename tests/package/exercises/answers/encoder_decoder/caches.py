@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -75,14 +76,23 @@ def one_fewer(x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor) -> tupl
     return ask(torch.stack(tokens, dim=1), W), (t + 1, tokens[max(0, len(tokens) - window + 1) :])
 
 
-def in_a_ring(x: Tensor, cache: Any, window: int, P: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Any:
+def in_a_ring(
+    x: Tensor,
+    cache: Any,
+    window: int,
+    P: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    empty: float = -math.inf,
+) -> Any:
     """Tensors of the size of the window from the beginning; the newest token takes the place of the oldest."""
     old = cache or SimpleNamespace(K=x.new_zeros(len(x), window, x.shape[1]), V=None, t=0)
     K, V = old.K.clone(), torch.zeros_like(old.K) if old.V is None else old.V.clone()
     x = x + P[old.t]
     K[:, old.t % window], V[:, old.t % window] = x @ W_k.T, x @ W_v.T
     scores = torch.einsum("bd,bkd->bk", x @ W_q.T, K) / math.sqrt(x.shape[1])
-    scores = scores.masked_fill(torch.arange(window) > old.t, -math.inf)
+    scores = scores.masked_fill(torch.arange(window) > old.t, empty)
     return torch.einsum("bk,bkd->bd", scores.softmax(dim=1), V), SimpleNamespace(K=K, V=V, t=old.t + 1)
 
 
@@ -268,6 +278,7 @@ _WRONG: list[tuple[Any, str]] = [
     (cached(key=0), "keys have a projection of their own"),
     (projected_again, "row by row"),
     (in_a_list_in_place, "an old cache must stay as it was"),
+    *((partial(in_a_ring, empty=low), "far below 0") for low in (-50.0, -100.0, -1e4, -1e9)),
     (in_a_ring_in_place, "an old cache must stay as it was"),
     (in_numpy_in_place, "an old cache must stay as it was"),
     (changing, "changes the caller's tensor"),

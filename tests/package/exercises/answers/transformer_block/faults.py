@@ -138,6 +138,18 @@ def unbiased(X: Tensor) -> Tensor:
     return (X - X.mean(-1, keepdim=True)) / X.std(-1, keepdim=True)
 
 
+def without_epsilon(X: Tensor) -> Tensor:
+    return (X - X.mean(-1, keepdim=True)) / X.std(-1, keepdim=True, correction=0)
+
+
+def epsilon_outside(X: Tensor) -> Tensor:
+    return (X - X.mean(-1, keepdim=True)) / (X.std(-1, keepdim=True, correction=0) + 1e-5)
+
+
+def stops(X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any) -> Tensor:
+    return X + ffn(attention(X, X, X, valid_lens)[:, 99])
+
+
 RIGHT: dict[str, list[Any]] = {
     "debug-block": [
         block(),
@@ -188,6 +200,9 @@ _WRONG: list[tuple[Any, str]] = [
         "where is the feed-forward network?",
     ),
     (lens_first, "run it yourself"),
+    (block(norm=without_epsilon), "an epsilon, under the root"),
+    (block(norm=epsilon_outside), "an epsilon, under the root"),
+    (stops, "run it yourself"),
     (in_place, "changes the caller's tensor"),
     (lambda *args: block()(*args)[:, 0], "of what shape?"),
     (lambda *args: None, "of what shape?"),

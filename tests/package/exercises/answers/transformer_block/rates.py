@@ -89,6 +89,31 @@ def by_a_vector(A: Tensor, layers: int = 1) -> float:
     return sizes[-1] / sizes[-2]
 
 
+def below_one(A: Tensor) -> float:
+    """Takes every eigenvalue of size 1 away."""
+    sizes = torch.linalg.eigvals(A).abs()
+    others = sizes[~torch.isclose(sizes, torch.ones(()), atol=1e-4)]
+    return others.max().item() if len(others) else 0.0
+
+
+def without_ones(A: Tensor) -> float:
+    """Takes every eigenvalue that is 1 away."""
+    values = torch.linalg.eigvals(A)
+    others = values[(values - 1).abs() > 1e-4]
+    return others.abs().max().item() if len(others) else 0.0
+
+
+def second_kind(A: Tensor) -> float:
+    """The second of the different sizes."""
+    sizes = sorted({round(size, 4) for size in torch.linalg.eigvals(A).abs().tolist()})
+    return sizes[-2] if len(sizes) > 1 else 0.0
+
+
+def in_low_precision(A: Tensor) -> float:
+    """The differences after so many layers are mere rounding."""
+    return by_a_vector(A, 50)
+
+
 def overlap(A: Tensor) -> Tensor:
     return torch.cdist(A, A, p=1).max() / 2
 
@@ -140,13 +165,13 @@ _PEAKS: list[tuple[Any, str]] = [
     ((7, 4000), "look at the starter's form"),
 ]
 _FACTORS: list[tuple[Any, str]] = [
-    (lambda A: torch.linalg.eigvals(A).abs().max(), "that is the largest eigenvalue"),
+    (lambda A: torch.linalg.eigvals(A).abs().max(), "which vectors keep their size"),
     (lambda A: torch.linalg.svdvals(A)[1], "what holds for one layer"),
     (lambda A: torch.linalg.svdvals(A)[0], "what holds for one layer"),
     (lambda A: torch.linalg.matrix_norm(A, 2), "what holds for one layer"),
     (overlap, "what holds for one layer"),
-    (by_a_vector, "apply A fifty times"),
-    (lambda A: by_a_vector(A, 3), "apply A fifty times"),
+    (by_a_vector, "apply A some twenty times"),
+    (lambda A: by_a_vector(A, 3), "apply A some twenty times"),
     (lambda A: torch.linalg.eigvals(A).real.sort().values[-2], "may be negative or complex"),
     (
         lambda A: min(torch.linalg.eigvals(A).tolist(), key=lambda v: -abs(v) * (abs(v) < 0.99)).real,
@@ -159,11 +184,16 @@ _FACTORS: list[tuple[Any, str]] = [
     (lambda A: second_largest(A) ** 2, "the factor itself is wanted"),
     (lambda A: -math.log(second_largest(A) + 1e-30), "the factor itself is wanted"),
     (lambda A: torch.linalg.eigvals(A)[-2].abs(), "in no order"),
+    (lambda A: torch.linalg.eigvals(A)[1].abs(), "the second of the list is not always"),
+    (below_one, "the size 1 may occur twice"),
+    (without_ones, "the size 1 may occur twice"),
+    (second_kind, "the size 1 may occur twice"),
+    (in_low_precision, "which vectors keep their size"),
     (lambda A: A.min(), "how large the entries"),
     (lambda A: A.trace(), "how large the entries"),
     (torch.linalg.eigvals, "return a float"),
-    (lambda A: A.std(), "apply A fifty times"),
-    (lambda A: 0.5, "apply A fifty times"),
+    (lambda A: A.std(), "apply A some twenty times"),
+    (lambda A: 0.5, "apply A some twenty times"),
     (lambda A: second_largest(A + A.mT) / 2, "A need not be symmetric"),
 ]
 _ALL = {"warm-up": _RATES, "use-warm-up": _PEAKS, "collapse-rate": _FACTORS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -82,6 +83,38 @@ def spoils_weights(letters: Tensor, weights: Tensor) -> float:
     return weights.sum(dim=2)[counted].mean().item() if counted.any() else 0.0
 
 
+def only_looking(letters: Tensor, weights: Tensor) -> float:
+    """Counts a place only if it looks at what came after."""
+    hits = (weights * shift((letters[:, :, None] == letters[:, None, :]).tril(-1))).sum(dim=2)
+    return hits[hits > 0].mean().item() if (hits > 0).any() else 0.0
+
+
+def by_classes(letters: Tensor, weights: Tensor) -> float:
+    """Takes the letters for numbers below 16."""
+    one_hot = F.one_hot(letters, 16).float()
+    same = (one_hot @ one_hot.mT).bool().tril(-1)
+    counted = same.any(dim=2)
+    return (weights * shift(same)).sum(dim=2)[counted].mean().item() if counted.any() else 0.0
+
+
+def mean_of_some_sequences(letters: Tensor, weights: Tensor) -> float:
+    each = [mean_of_nothing(letters[i : i + 1], weights[i : i + 1]) for i in range(len(letters))]
+    some = [score for score in each if not math.isnan(score)]
+    return sum(some) / len(some) if some else 0.0
+
+
+def with_one_memory(letters: Tensor, weights: Tensor) -> float:
+    """A letter has occurred if it did in any sequence."""
+    seen: set[int] = set()
+    total, count = 0.0, 0
+    for row, A in zip(letters.tolist(), weights.tolist(), strict=True):
+        for i, letter in enumerate(row):
+            total += sum(A[i][j + 1] for j in range(i) if row[j] == letter)
+            count += letter in seen
+            seen.add(letter)
+    return total / count if count else 0.0
+
+
 RIGHT: dict[str, list[Any]] = {"prefix-matching": [score(), by_loops, by_numpy, as_double_tensor]}
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -99,7 +132,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("prefix-matching", lambda letters, A: score()(letters, A) * 0 + 1, "which columns count"),
     ("prefix-matching", lambda letters, A: score()(letters, A) * 2, "which columns count"),
-    ("prefix-matching", mean_of_nothing, "which columns count"),
+    ("prefix-matching", mean_of_nothing, "the mean of no places is NaN"),
+    ("prefix-matching", mean_of_some_sequences, "whatever sequence they belong to"),
+    ("prefix-matching", with_one_memory, "stands earlier in the same sequence"),
+    ("prefix-matching", only_looking, "even if it looks elsewhere"),
+    ("prefix-matching", by_classes, "run it yourself"),
     ("prefix-matching", spoils_weights, "works in place"),
     ("prefix-matching", lambda letters, A: "high", "return a float"),
 ]
