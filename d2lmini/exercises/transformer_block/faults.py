@@ -108,7 +108,7 @@ def check_debug_block(block: Any) -> str:
     """An encoder block in pre-norm: both layers read through a norm and add to the stream; padding is hidden."""
     expect_function(block)
     runs, givens = [], []
-    for seed, shape, lens in ((1, (2, 3, 4), (2, 3)), (2, (3, 5, 6), (1, 5, 3)), (4, (1, 4, 8), (3,))):
+    for seed, shape, lens in ((7, (2, 3, 4), (2, 3)), (2, (3, 5, 6), (1, 5, 3)), (4, (1, 4, 8), (3,))):
         (X,), draw = draw_inputs(seed, most=9, X=shape)
         valid_lens = torch.tensor(lens)
         givens.append(f"{draw}; valid_lens = torch.tensor({list(lens)}); {_CODE}")
