@@ -8,7 +8,7 @@ from tests.chapters.coming_from.comparisons import COMPARISONS, Compare, same
 from tests.chapters.coming_from.sides import MEETINGS, PAGE, Cell, meet_pytorch, name_row, split_rows, split_sections
 
 
-def expect_a_comparison_for_each_row(page: str, comparisons: dict[str, dict[str, Compare]]) -> None:
+def assert_each_row_is_compared(page: str, comparisons: dict[str, dict[str, Compare]]) -> None:
     """The rows of all sections, in their order, are those that are compared."""
     rows = {heading: [name_row(row) for row in split_rows(text)] for heading, text in split_sections(page).items()}
     assert {heading: names for heading, names in rows.items() if names} == {
@@ -17,7 +17,7 @@ def expect_a_comparison_for_each_row(page: str, comparisons: dict[str, dict[str,
 
 
 def test_each_row_is_compared() -> None:
-    expect_a_comparison_for_each_row(PAGE, COMPARISONS)
+    assert_each_row_is_compared(PAGE, COMPARISONS)
 
 
 # torch.jit.script warns before it fails, as its row says.
@@ -38,9 +38,9 @@ def test_a_row_says_what_is_so(heading: str, row: list[str]) -> None:
 )
 def test_a_row_without_a_comparison_and_a_comparison_without_a_row_are_noticed(rows: str) -> None:
     table, comparisons = "\n## From D2L\n\n| D2L | here | why |\n|---|---|---|\n", {"From D2L": {"1 + 1": same}}
-    expect_a_comparison_for_each_row(table + "| `1 + 1` | `2` | Nothing. |\n", comparisons)
+    assert_each_row_is_compared(table + "| `1 + 1` | `2` | Nothing. |\n", comparisons)
     with pytest.raises(AssertionError):
-        expect_a_comparison_for_each_row(table + rows, comparisons)
+        assert_each_row_is_compared(table + rows, comparisons)
 
 
 def test_a_wrong_cell_is_noticed() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 import d2lmini as d2l
 from d2lmini.loading import load_parameters
 from tests import d2l_reference as theirs_of_d2l
 from tests.package.transformer.shared import DOUBLE, drawn, either_norm, shake
 
-close = torch.testing.assert_close
 either_bias = pytest.mark.parametrize("bias", [False, True])
 PYTORCHS = {"dim_feedforward": 20, "dropout": 0.0, "batch_first": True, "dtype": DOUBLE}
 
@@ -51,8 +51,8 @@ def test_multi_head_attention_of_pytorch(sizes: dict[str, int], bias: bool) -> N
     mask[..., 0] = True
     hidden = {"key_padding_mask": ~d2l.valid_lens_mask(lens, 5)[:, 0], "attn_mask": d2l.to_mha_mask(mask, 3)}
     expected = theirs(queries, keys, values, average_attn_weights=False, **hidden)
-    close(ours(queries, keys, values, lens, mask=mask, need_weights=True), expected)
-    close(ours(queries, keys, values, lens, mask=mask), expected[0])
+    assert_close(ours(queries, keys, values, lens, mask=mask, need_weights=True), expected)
+    assert_close(ours(queries, keys, values, lens, mask=mask), expected[0])
 
 
 @either_norm
@@ -60,10 +60,10 @@ def test_an_encoder_layer_of_pytorch(norm_first: bool) -> None:
     theirs = shaken(nn.TransformerEncoderLayer(12, 3, norm_first=norm_first, **PYTORCHS))
     ours = loaded(d2l.TransformerEncoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first), theirs)
     X, mask = drawn(2, 5, 12), d2l.causal_mask(5)
-    close(ours(X, mask=mask), theirs(X, src_mask=~mask))
+    assert_close(ours(X, mask=mask), theirs(X, src_mask=~mask))
     lens = torch.tensor([5, 3])
     counted = d2l.valid_lens_mask(lens, 5)[:, 0]
-    close(ours(X, lens)[counted], theirs(X, src_key_padding_mask=~counted)[counted])
+    assert_close(ours(X, lens)[counted], theirs(X, src_key_padding_mask=~counted)[counted])
 
 
 @either_norm
@@ -71,7 +71,7 @@ def test_an_encoder_layer_of_pytorch_in_a_decoder_without_an_encoder(norm_first:
     theirs = shaken(nn.TransformerEncoderLayer(12, 3, norm_first=norm_first, **PYTORCHS))
     gpt = d2l.DecoderOnlyTransformer(11, 12, 20, 3, 1, 0.0, True, norm_first=norm_first)
     X, mask = drawn(2, 5, 12), d2l.causal_mask(5)
-    close(loaded(gpt.blks[0], theirs)(X)[0], theirs(X, src_mask=~mask))
+    assert_close(loaded(gpt.blks[0], theirs)(X)[0], theirs(X, src_mask=~mask))
 
 
 @either_norm
@@ -79,7 +79,7 @@ def test_a_decoder_layer_of_pytorch(norm_first: bool) -> None:
     theirs = shaken(nn.TransformerDecoderLayer(12, 3, norm_first=norm_first, **PYTORCHS))
     ours = loaded(d2l.TransformerDecoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first), theirs)
     X, E = drawn(2, 5, 12), drawn(2, 7, 12)
-    close(ours(X, ours.cross_attention.keys_and_values(E, E))[0], theirs(X, E, tgt_mask=~d2l.causal_mask(5)))
+    assert_close(ours(X, ours.cross_attention.keys_and_values(E, E))[0], theirs(X, E, tgt_mask=~d2l.causal_mask(5)))
 
 
 @either_bias
@@ -88,7 +88,7 @@ def test_multi_head_attention_of_d2l(bias: bool) -> None:
     theirs = called(theirs_of_d2l.MultiHeadAttention(12, 3, 0.0, bias), X, Y, Y, lens)
     ours = loaded(d2l.MultiHeadAttention(7, 12, 7, 12, 3, 0.0, bias), theirs)
     X, Y = X.double(), Y.double()
-    close(ours(X, Y, Y, lens), theirs(X, Y, Y, lens))
+    assert_close(ours(X, Y, Y, lens), theirs(X, Y, Y, lens))
 
 
 @either_bias
@@ -96,14 +96,14 @@ def test_an_encoder_block_of_d2l(bias: bool) -> None:
     X, lens = torch.randn(2, 5, 12), torch.tensor([5, 3])
     theirs = called(theirs_of_d2l.TransformerEncoderBlock(12, 20, 3, 0.0, bias), X, lens)
     ours = loaded(d2l.TransformerEncoderBlock(12, 20, 3, 0.0, bias), theirs)
-    close(ours(X.double(), lens), theirs(X.double(), lens))
+    assert_close(ours(X.double(), lens), theirs(X.double(), lens))
 
 
 def test_a_decoder_block_of_d2l_in_training() -> None:
     X, E, lens = torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.tensor([7, 3])
     theirs = called(theirs_of_d2l.TransformerDecoderBlock(12, 20, 3, 0.0, 0), X, (E, lens, [None]))
     ours, X, E = loaded(d2l.TransformerDecoderBlock(12, 20, 3, 0.0), theirs), X.double(), E.double()
-    close(ours(X, ours.cross_attention.keys_and_values(E, E), lens)[0], theirs(X, (E, lens, [None]))[0])
+    assert_close(ours(X, ours.cross_attention.keys_and_values(E, E), lens)[0], theirs(X, (E, lens, [None]))[0])
 
 
 @either_bias
@@ -111,8 +111,8 @@ def test_an_encoder_of_d2l(bias: bool) -> None:
     tokens, lens = torch.randint(11, (2, 5)), torch.tensor([5, 3])
     theirs = called(theirs_of_d2l.TransformerEncoder(11, 12, 20, 3, 2, 0.0, bias), tokens, lens)
     ours = loaded(d2l.TransformerEncoder(11, 12, 20, 3, 2, 0.0, bias), theirs)
-    close(ours.embedding.weight, theirs.embedding.weight * 12**0.5)
-    close(ours(tokens, lens), theirs(tokens, lens), atol=1e-5, rtol=1e-5)  # D2L's angles are rounded
+    assert_close(ours.embedding.weight, theirs.embedding.weight * 12**0.5)
+    assert_close(ours(tokens, lens), theirs(tokens, lens), atol=1e-5, rtol=1e-5)  # D2L's angles are rounded
 
 
 def test_a_decoder_of_d2l_in_training() -> None:
@@ -120,7 +120,7 @@ def test_a_decoder_of_d2l_in_training() -> None:
     theirs = theirs_of_d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0)
     called(theirs, tokens, theirs.init_state(E, lens))
     ours, E = loaded(d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0), theirs), E.double()
-    close(ours(tokens, E, lens), theirs(tokens, theirs.init_state(E, lens))[0], atol=1e-5, rtol=1e-5)
+    assert_close(ours(tokens, E, lens), theirs(tokens, theirs.init_state(E, lens))[0], atol=1e-5, rtol=1e-5)
 
 
 def test_it_copies() -> None:
@@ -128,7 +128,7 @@ def test_it_copies() -> None:
     load_parameters(ours, theirs.state_dict())
     before = [parameter.clone() for parameter in ours.parameters()]
     shake(theirs)
-    close(list(ours.parameters()), before)
+    assert_close(list(ours.parameters()), before)
     assert {parameter.dtype for parameter in ours.parameters()} == {DOUBLE}
     assert all(parameter.requires_grad for parameter in ours.parameters())
 
@@ -253,4 +253,4 @@ def test_what_does_not_fit_changes_nothing(
     before = {name: value.clone() for name, value in ours.state_dict().items()}
     with pytest.raises(ValueError, match=message):
         load_parameters(ours, state_dict())
-    close(ours.state_dict(), before, rtol=0, atol=0)
+    assert_close(ours.state_dict(), before, rtol=0, atol=0)

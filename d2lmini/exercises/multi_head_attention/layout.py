@@ -73,6 +73,17 @@ def _attend(
 def _expect_heads(function: Any, seed: int, sizes: tuple[int, ...], b: int, lens: Tensor) -> None:
     n, m, d, h = sizes
     (Q, K, V), code = draw_inputs(seed, Q=(n, b, d), K=(m, b, d), V=(m, b, d))
+    expect_close(
+        function(Q, K, V, lens, h),
+        _attend(Q, K, V, lens.repeat_interleave(h), h),
+        claim="each head is scaled dot-product attention over the valid keys",
+        given=f"{code}; valid_lens = torch.tensor({lens.tolist()}); num_heads = {h}",
+        hint="keep what worked: compare with a loop over examples and heads",
+        mistakes=_list_wrong_heads(Q, K, V, lens, h),
+    )
+
+
+def _list_wrong_heads(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> dict[str, Any]:
     right = lens.repeat_interleave(h)
 
     def attend(lens: Tensor = right, **changes: Any) -> Tensor:
@@ -80,39 +91,29 @@ def _expect_heads(function: Any, seed: int, sizes: tuple[int, ...], b: int, lens
 
     there: dict[str, Any] = {"split": _split_by_reshape, "split_values": _split_by_reshape}
     mixed: dict[str, Any] = {**there, "join": _join_by_reshape}
-    root = math.sqrt(d)
+    root: dict[str, Any] = {"divisor": math.sqrt(Q.shape[2])}
+    other_order = lens.repeat(h)
     # the heads outside, and lengths in the other order
-    outside = right.reshape(h, b).T.flatten()
-    expect_close(
-        function(Q, K, V, lens, h),
-        attend(),
-        claim="each head is scaled dot-product attention over the valid keys",
-        given=f"{code}; valid_lens = torch.tensor({lens.tolist()}); num_heads = {h}",
-        hint="keep what worked: compare with a loop over examples and heads",
-        mistakes={
-            f"{_PIECES} And is that all? Scale and lengths come next": attend(lens.repeat(h), **mixed, divisor=root),
-            f"{_PIECES} They come from other examples and other heads": attend(**mixed),
-            f"{_PIECES} The scale is not right yet, either": attend(**mixed, divisor=root),
-            f"{_PIECES} The lengths are not right yet, either": attend(lens.repeat(h), **mixed),
-            f"{_PIECES} The way back has a transpose, the way there has none": attend(**there),
-            _BACK: attend(join=_join_by_reshape),
-            f"{_BACK} And is that all? Scale and lengths come next": (
-                attend(lens.repeat(h), join=_join_by_reshape, divisor=root)
-            ),
-            f"{_BACK} The scale is not right yet, either": attend(join=_join_by_reshape, divisor=root),
-            f"{_BACK} The lengths are not right yet, either": attend(lens.repeat(h), join=_join_by_reshape),
-            f"{_PIECES} V is right, but Q and K are not": attend(split=_split_by_reshape),
-            f"{_PIECES} V is right, but Q and K are not, and neither is the scale": (
-                attend(split=_split_by_reshape, divisor=root)
-            ),
-            "the scores are not scaled": attend(divisor=1.0),
-            "how long is the dot product in one head? Its root divides the scores": attend(divisor=root),
-            f"how long is the dot product in one head? And then: {_LENS}": attend(lens.repeat(h), divisor=root),
-            _LENS: (attend(lens.repeat(h)), attend(outside)),
-            "the valid lengths are not used": attend(torch.full_like(right, m)),
-            "each example has a length of its own": tuple(attend(lens[i].expand(b * h)) for i in (0, -1)),
-        },
-    )
+    outside = right.reshape(h, len(lens)).T.flatten()
+    return {
+        f"{_PIECES} And is that all? Scale and lengths come next": attend(other_order, **mixed, **root),
+        f"{_PIECES} They come from other examples and other heads": attend(**mixed),
+        f"{_PIECES} The scale is not right yet, either": attend(**mixed, **root),
+        f"{_PIECES} The lengths are not right yet, either": attend(other_order, **mixed),
+        f"{_PIECES} The way back has a transpose, the way there has none": attend(**there),
+        _BACK: attend(join=_join_by_reshape),
+        f"{_BACK} And is that all? Scale and lengths come next": attend(other_order, join=_join_by_reshape, **root),
+        f"{_BACK} The scale is not right yet, either": attend(join=_join_by_reshape, **root),
+        f"{_BACK} The lengths are not right yet, either": attend(other_order, join=_join_by_reshape),
+        f"{_PIECES} V is right, but Q and K are not": attend(split=_split_by_reshape),
+        f"{_PIECES} V is right, but Q and K are not, and neither is the scale": attend(split=_split_by_reshape, **root),
+        "the scores are not scaled": attend(divisor=1.0),
+        "how long is the dot product in one head? Its root divides the scores": attend(**root),
+        f"how long is the dot product in one head? And then: {_LENS}": attend(other_order, **root),
+        _LENS: (attend(other_order), attend(outside)),
+        "the valid lengths are not used": attend(torch.full_like(right, K.shape[0])),
+        "each example has a length of its own": tuple(attend(lens[i].expand(len(right))) for i in (0, -1)),
+    }
 
 
 def _expect_split(function: Any) -> None:

@@ -115,47 +115,52 @@ def _pad(rows: list[list[int]], longest: int, *, filler: int = 0, front: bool = 
 
 def _expect_tokens(tokens: Tensor, rows: list[list[int]], lower: list[list[int]], longest: int, given: str) -> None:
     right = _pad(rows, longest)
-    if tokens.dtype not in (torch.int32, torch.int64):
-        hint = "an embedding is looked up by integers: int64, or int32; torch.tensor makes floats of empty lists"
-        raise WrongAnswer("the numbers are integers", hint, given=given, got=tokens.dtype)
-    if tokens.dim() == 2 and len(tokens) != len(rows):
-        claim, hint = "it has a row for each text", "a row for each text, also for an empty one"
-        raise WrongAnswer(claim, hint, given=given, expected=len(rows), got=len(tokens))
-    if tokens.dim() == 2 and tokens.shape != right.shape:
-        hint = "the table is as wide as the longest text, but no wider than `longest`"
-        expected, got = tuple(right.shape), tuple(tokens.shape)
-        raise WrongAnswer("it has a column for each place", hint, given=given, expected=expected, got=got)
-    known = [[token for token in row if token > 1] for row in rows]
-    dropped = [[0] * (right.shape[1] - len(row[-longest:])) + row[-longest:] for row in known]
-    without_unknown = [[0 if token == 1 else token for token in row] for row in rows]
-    behind = {"front": False}
+    _expect_table(tokens, tuple(right.shape), given)
     expect_close(
         tokens,
         right,
         claim="each word becomes its number, and padding stands in front",
         given=given,
         hint="number of the word, 1 if it is unknown; the last `longest` words; zeros in front",
-        mistakes={
-            "padding stands in front, so that each text ends at the last place": (
-                _pad(rows, longest, **behind),
-                _pad(rows, longest, **behind, last=False),
-            ),
-            "of a long text the last words are kept, not the first": _pad(rows, longest, last=False),
-            "cut each text before you pad it: then zeros never push a word out": (
-                _pad(rows, 99)[:, :longest],
-                _pad(rows, 99, front=False)[:, -longest:],
-            ),
-            "a word is looked up as it is written: Good is not in this vocabulary, so it is unknown": _pad(
-                lower, longest
-            ),
-            "an unknown word is 1, padding is 0: the model must tell them apart": _pad(without_unknown, longest),
-            "padding is 0, an unknown word is 1: the model must tell them apart": _pad(rows, longest, filler=1),
-            "a dropped word moves all that come before it; unknown words keep their place": torch.tensor(
-                dropped, dtype=torch.long
-            ),
-            "the words stand in their order: was a whole row turned round?": _pad([row[::-1] for row in rows], longest),
-        },
+        mistakes=_list_wrong_tokens(rows, lower, longest, right.shape[1]),
     )
+
+
+def _expect_table(tokens: Tensor, expected: tuple[int, ...], given: str) -> None:
+    if tokens.dtype not in (torch.int32, torch.int64):
+        hint = "an embedding is looked up by integers: int64, or int32; torch.tensor makes floats of empty lists"
+        raise WrongAnswer("the numbers are integers", hint, given=given, got=tokens.dtype)
+    if tokens.dim() == 2 and len(tokens) != expected[0]:
+        claim, hint = "it has a row for each text", "a row for each text, also for an empty one"
+        raise WrongAnswer(claim, hint, given=given, expected=expected[0], got=len(tokens))
+    if tokens.dim() == 2 and tokens.shape != expected:
+        hint = "the table is as wide as the longest text, but no wider than `longest`"
+        claim, got = "it has a column for each place", tuple(tokens.shape)
+        raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
+
+
+def _list_wrong_tokens(rows: list[list[int]], lower: list[list[int]], longest: int, width: int) -> dict[str, Any]:
+    known = [[token for token in row if token > 1] for row in rows]
+    dropped = [[0] * (width - len(row[-longest:])) + row[-longest:] for row in known]
+    without_unknown = [[0 if token == 1 else token for token in row] for row in rows]
+    case = "a word is looked up as it is written: Good is not in this vocabulary, so it is unknown"
+    moved = "a dropped word moves all that come before it; unknown words keep their place"
+    return {
+        "padding stands in front, so that each text ends at the last place": (
+            _pad(rows, longest, front=False),
+            _pad(rows, longest, front=False, last=False),
+        ),
+        "of a long text the last words are kept, not the first": _pad(rows, longest, last=False),
+        "cut each text before you pad it: then zeros never push a word out": (
+            _pad(rows, 99)[:, :longest],
+            _pad(rows, 99, front=False)[:, -longest:],
+        ),
+        case: _pad(lower, longest),
+        "an unknown word is 1, padding is 0: the model must tell them apart": _pad(without_unknown, longest),
+        "padding is 0, an unknown word is 1: the model must tell them apart": _pad(rows, longest, filler=1),
+        moved: torch.tensor(dropped, dtype=torch.long),
+        "the words stand in their order: was a whole row turned round?": _pad([row[::-1] for row in rows], longest),
+    }
 
 
 def _expect_words(words: Tensor, rows: list[list[int]], longest: int, given: str) -> None:

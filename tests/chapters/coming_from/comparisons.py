@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch._dynamo.exc import UserError
 from torch.jit.frontend import NotSupportedError
 from torch.nn import functional as F
+from torch.testing import assert_close
 
 import d2lmini as d2l
 from d2lmini.loading import load_parameters
@@ -19,12 +20,11 @@ from tests import d2l_reference
 from tests.chapters.coming_from.sides import Cell, Names, shake
 
 Compare = Callable[[Cell, Cell], None]
-close = torch.testing.assert_close
 CHANGED = 1e-3  # a thousand times what rounding does
 
 
 def same(there: Cell, here: Cell) -> None:
-    close(here.run(), there.run())
+    assert_close(here.run(), there.run())
 
 
 def same_layer(*inputs: str, load: Callable[[Any, Any], Any] = load_parameters) -> Compare:
@@ -36,29 +36,29 @@ def same_layer(*inputs: str, load: Callable[[Any, Any], Any] = load_parameters) 
         theirs(*values)  # D2L's layers have no parameters before
         shake(theirs)
         load(ours, theirs.state_dict())
-        close(ours(*values), theirs(*values))
+        assert_close(ours(*values), theirs(*values))
 
     return compare
 
 
 def weights_of_d2l(there: Cell, here: Cell) -> None:
     theirs, ours = there.run(), here.run()
-    close(ours.flatten(0, 1), theirs)
+    assert_close(ours.flatten(0, 1), theirs)
     assert ours.shape == (3, 4, 6, 6) and not hasattr(here.names["attention"].attention, "attention_weights")
 
 
 def no_keys_in_d2l(there: Cell, here: Cell) -> None:
     theirs, ours = there.run(), here.run()
-    close(ours[:2], theirs[:2])
+    assert_close(ours[:2], theirs[:2])
     assert (ours[2] == 0).all()
-    close(theirs[2], torch.full((6, 6), 1 / 6))
+    assert_close(theirs[2], torch.full((6, 6), 1 / 6))
     assert (there.names["scores"] != here.names["scores"]).any()
 
 
 def low_scores_in_d2l(there: Cell, here: Cell) -> None:
     hidden = here.names["ignored"][:, None].expand(3, 6, 6)
     assert (here.run()[hidden] == 0).all()
-    close((there.run() * hidden)[1:].sum(dim=-1), torch.ones(2, 6))
+    assert_close((there.run() * hidden)[1:].sum(dim=-1), torch.ones(2, 6))
 
 
 def positions_of_d2l(there: Cell, here: Cell) -> None:
@@ -71,15 +71,15 @@ def positions_of_d2l(there: Cell, here: Cell) -> None:
 
 
 def encoder_of_d2l(there: Cell, here: Cell) -> None:
-    close(here.run(), there.run(), atol=1e-5, rtol=1e-5)
+    assert_close(here.run(), there.run(), atol=1e-5, rtol=1e-5)
     table = there.names["encoder"].embedding.weight
-    close(here.names["encoder"].embedding.weight, table * math.sqrt(here.names["d"]))
+    assert_close(here.names["encoder"].embedding.weight, table * math.sqrt(here.names["d"]))
     here.names["encoder"].embedding.weight.data.copy_(table)
     assert (here.run() - there.run()).abs().max() > CHANGED
 
 
 def decoder_of_d2l(there: Cell, here: Cell) -> None:
-    close(here.run(), there.run(), atol=1e-5, rtol=1e-5)
+    assert_close(here.run(), there.run(), atol=1e-5, rtol=1e-5)
     for cell in (there, here):
         cell.names["decoder"].eval()
     assert (here.run() - there.run()).abs().max() > CHANGED
@@ -88,11 +88,11 @@ def decoder_of_d2l(there: Cell, here: Cell) -> None:
 def decoding_of_d2l(there: Cell, here: Cell) -> None:
     there.names["decoder"].eval()
     (theirs, _), (ours, state, _) = there.run(), here.run()
-    close(ours, theirs, atol=1e-5, rtol=1e-5)
+    assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
     assert here.names["state"].num_steps == 0 and there.names["state"][2][0] is not None
     decoder, tokens = here.names["decoder"], here.names["tokens"]
     second, whole = decoder.step(tokens[:, 1:2], state)[0], decoder(tokens, here.names["memory"], here.names["lens"])
-    close(second, whole[:, 1:2])
+    assert_close(second, whole[:, 1:2])
     theirs, _ = there.names["decoder"](tokens[:, 1:2], there.names["state"])
     assert (second - theirs).abs().max() > CHANGED
 
@@ -106,7 +106,7 @@ def one_tensor(there: Cell, here: Cell) -> None:
 def weights_of_pytorch(there: Cell, here: Cell) -> None:
     same(there, here)
     there.names["theirs"].dropout = here.names["ours"].attention.dropout.p = 0.5
-    close(here.run().sum(dim=-1), torch.ones(3, 6))
+    assert_close(here.run().sum(dim=-1), torch.ones(3, 6))
     assert (there.run().sum(dim=-1) - 1).abs().max() > CHANGED
 
 
@@ -114,7 +114,7 @@ def other_sizes(there: Cell, here: Cell) -> None:
     theirs, ours = there.run(), here.run()
     load_parameters(ours, theirs.state_dict())
     queries, keys, values = torch.randn(3, 6, 16), torch.randn(3, 5, 8), torch.randn(3, 5, 12)
-    close(ours(queries, keys, values), theirs(queries, keys, values)[0])
+    assert_close(ours(queries, keys, values), theirs(queries, keys, values)[0])
 
 
 def no_keys_in_pytorch(there: Cell, here: Cell) -> None:
@@ -124,9 +124,9 @@ def no_keys_in_pytorch(there: Cell, here: Cell) -> None:
 def queries_at_the_end(there: Cell, here: Cell) -> None:
     X = here.names["X"]
     whole = F.scaled_dot_product_attention(X, X, X, is_causal=True)
-    close(here.run(), whole[:, 4:])
+    assert_close(here.run(), whole[:, 4:])
     first = torch.ones(2, 6).tril().bool()
-    close(there.run(), F.scaled_dot_product_attention(X[:, 4:], X, X, attn_mask=first))
+    assert_close(there.run(), F.scaled_dot_product_attention(X[:, 4:], X, X, attn_mask=first))
 
 
 def decoder_layer_of_pytorch(there: Cell, here: Cell) -> None:
@@ -134,7 +134,7 @@ def decoder_layer_of_pytorch(there: Cell, here: Cell) -> None:
     load_parameters(ours, theirs.state_dict())
     X, E, mask = here.names["X"], torch.randn(3, 5, 16), here.names["mask"]
     E_made_once = ours.cross_attention.keys_and_values(E, E)
-    close(ours(X, E_made_once)[0], theirs(X, E, tgt_mask=~mask))
+    assert_close(ours(X, E_made_once)[0], theirs(X, E, tgt_mask=~mask))
     assert (ours(X, E_made_once)[0] - theirs(X, E)).abs().max() > CHANGED
 
 
@@ -146,7 +146,7 @@ def encoder_of_pytorch(there: Cell, here: Cell) -> None:
         shake(layer)
         load_parameters(blk, layer.state_dict())
     tokens = torch.randint(here.names["vocab_size"], (3, 6))
-    close(ours(tokens), theirs(ours.embedding(tokens) + ours.on_tokens.P[:, :6]))
+    assert_close(ours(tokens), theirs(ours.embedding(tokens) + ours.on_tokens.P[:, :6]))
 
 
 def same_mask(there: Cell, here: Cell) -> None:
@@ -159,7 +159,7 @@ def grouped_heads_of_torchtune(there: Cell, here: Cell) -> None:
     theirs, ours, X = there.run(), here.run(), here.names["X"]
     parts = {"W_q": theirs.q_proj, "W_k": theirs.k_proj, "W_v": theirs.v_proj, "W_o": theirs.output_proj}
     load_parameters(ours, {f"{n}.{kind}": getattr(parts[n], kind) for n in parts for kind in ("weight", "bias")})
-    close(ours(X, X, X, causal=True), theirs(X, X))
+    assert_close(ours(X, X, X, causal=True), theirs(X, X))
 
 
 def a_kept_state(there: Cell, here: Cell) -> None:
@@ -167,12 +167,12 @@ def a_kept_state(there: Cell, here: Cell) -> None:
     gpt, tokens, state = here.names["gpt"], here.names["tokens"], here.names["state"]
     for token in (0, 1):
         other = torch.full((3, 1), token)
-        close(gpt.step(other, state)[0][:, 0], gpt(torch.cat([tokens[:, :4], other], dim=1))[:, 4])
+        assert_close(gpt.step(other, state)[0][:, 0], gpt(torch.cat([tokens[:, :4], other], dim=1))[:, 4])
 
 
 def left_padding(there: Cell, here: Cell) -> None:
     counts = here.names["left"].bool()
-    close(here.run()[counts], there.run()[counts])
+    assert_close(here.run()[counts], there.run()[counts])
     without_positions = there.names["model"](here.names["tokens"], attention_mask=here.names["left"]).logits
     assert (here.run() - without_positions)[counts].abs().max() > CHANGED
 
@@ -180,7 +180,7 @@ def left_padding(there: Cell, here: Cell) -> None:
 def no_keys_in_hugging_face(there: Cell, here: Cell) -> None:
     assert (here.run() == 0).all()
     ours, X = here.names["ours"], here.names["X"]
-    close(there.run(), ours.W_o(ours.W_v(X).mean(dim=1, keepdim=True)).expand(3, 6, -1))
+    assert_close(there.run(), ours.W_o(ours.W_v(X).mean(dim=1, keepdim=True)).expand(3, 6, -1))
 
 
 def pairs_of_hugging_face(there: Cell, here: Cell) -> None:
@@ -193,7 +193,7 @@ def alibi_of_hugging_face(there: Cell, here: Cell) -> None:
     there.names["attention_mask"] = attention_mask
     theirs, ours = there.run().unflatten(0, (3, 4)), here.run()
     scores = torch.randn(3, 4, 6, 6).masked_fill(~mask, -math.inf)
-    close((scores + ours).softmax(dim=-1), (scores + theirs).softmax(dim=-1))
+    assert_close((scores + ours).softmax(dim=-1), (scores + theirs).softmax(dim=-1))
     assert (ours - theirs).abs().max() > CHANGED
 
 
@@ -202,7 +202,7 @@ def differ(expected: Callable[[Names], Any]) -> Compare:
 
     def compare(there: Cell, here: Cell) -> None:
         meant = expected(here.names)
-        close(here.run(), meant)
+        assert_close(here.run(), meant)
         written = there.run()
         assert written.shape != meant.shape or (written - meant).abs().max() > CHANGED
 
@@ -230,7 +230,7 @@ def call(names: Names, X: Tensor) -> Tensor:
 
 
 def is_the_layer(exported: Any, names: Names) -> None:
-    close(exported.module()(*[names["X"]] * 3), call(names, names["X"]))
+    assert_close(exported.module()(*[names["X"]] * 3), call(names, names["X"]))
 
 
 def is_a_graph(module: Any, names: Names) -> None:
@@ -241,7 +241,7 @@ def is_forward_mode(result: Any, names: Names) -> None:
     """The sum of what changes with X, against reverse mode."""
     X = names["X"].clone().requires_grad_()
     (grad,) = torch.autograd.grad(call(names, X).sum(), X)
-    close(result[1].sum(), (grad * X).sum())
+    assert_close(result[1].sum(), (grad * X).sum())
 
 
 def is_second_derivative(result: Any, names: Names) -> None:
@@ -250,11 +250,11 @@ def is_second_derivative(result: Any, names: Names) -> None:
     for step in (1e-3, -1e-3):
         X = (names["X"] * (1 + step)).requires_grad_()
         grads += torch.autograd.grad(call(names, X).sum(), X)
-    close(result[1], (grads[0] - grads[1]) / 2e-3, atol=1e-2, rtol=1e-2)
+    assert_close(result[1], (grads[0] - grads[1]) / 2e-3, atol=1e-2, rtol=1e-2)
 
 
 def is_without_bias(result: Any, names: Names) -> None:
-    close(result, d2l.DotProductAttention(0.0)(*[names["X"]] * 3).expand(2, -1, -1, -1))
+    assert_close(result, d2l.DotProductAttention(0.0)(*[names["X"]] * 3).expand(2, -1, -1, -1))
 
 
 def is_restricted(exported: Any, names: Names) -> None:

@@ -31,7 +31,7 @@ def layer(name: str) -> Any:
     return mha
 
 
-def expect_same(found: Any, expected: Any, inputs: list[Tensor]) -> None:
+def assert_same(found: Any, expected: Any, inputs: list[Tensor]) -> None:
     torch.testing.assert_close(found, expected)
     first = (result[0] if isinstance(result, tuple) else result for result in (found, expected))
     grads = [torch.autograd.grad(result.square().sum(), inputs) for result in first]
@@ -49,7 +49,7 @@ def test_it_is_the_causal_mask(name: str, num_keys: int, need_weights: bool) -> 
     for restriction, and_mask in (({}, triangle), ({"valid_lens": lens}, triangle), ({"mask": mask}, mask & triangle)):
         found = pooling(Q, K, V, **restriction, causal=True, need_weights=need_weights)
         expected = pooling(Q, K, V, **{**restriction, "mask": and_mask}, need_weights=need_weights)
-        expect_same(found, expected, [Q, K])
+        assert_same(found, expected, [Q, K])
 
 
 @pytest.mark.parametrize("kind", ["self-attention", "encoder block", "encoder"])

@@ -94,5 +94,5 @@ def example(batch: int = 3, steps: int = 6) -> Tensor:
     return torch.randn(batch, steps, SIZE, generator=torch.Generator().manual_seed(steps))
 
 
-def expect_same(found: Tensor, expected: Tensor) -> None:
+def assert_same(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-4)

@@ -12,7 +12,7 @@ from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import d2lmini as d2l
-from tests.package.tools_of_torch.guests import every_guest, example, expect_same, invite
+from tests.package.tools_of_torch.guests import assert_same, every_guest, example, invite
 
 # With those that become an ONNX model, which begins with an export, and what they are made of, these are all.
 EXPORTED = [
@@ -47,7 +47,7 @@ def test_two_graphs_serve_all_lengths(name: str) -> None:
     guest = invite(name)
     compiled, graphs = count_graphs(guest)
     for steps in (5, 6, 9):
-        expect_same(compiled(example(steps=steps)), guest(example(steps=steps)))
+        assert_same(compiled(example(steps=steps)), guest(example(steps=steps)))
     assert 1 <= len(graphs) <= 2
 
 
@@ -57,7 +57,7 @@ def test_an_exported_module_is_the_module(name: str) -> None:
     windows = name == "restricted attention"  # `unfold` fixes how many windows there are
     exported = torch.export.export(guest, (example(),), dynamic_shapes=None if windows else DYNAMIC).module()
     for X in (example(),) if windows else (example(), example(2, 9)):
-        expect_same(exported(X), guest(X))
+        assert_same(exported(X), guest(X))
 
 
 @every_guest
@@ -65,7 +65,7 @@ def test_a_traced_module_is_the_module(name: str) -> None:
     guest = invite(name)
     traced = torch.jit.trace(guest, (example(),))
     for X in (example(), example(2, 9)):
-        expect_same(traced(X), guest(X))
+        assert_same(traced(X), guest(X))
 
 
 @pytest.mark.no_cover
@@ -74,7 +74,7 @@ def test_an_onnx_model_is_the_module(name: str) -> None:
     guest = invite(name)
     program = torch.onnx.export(guest, (example(),), dynamo=True, dynamic_shapes=DYNAMIC, verbose=False)
     assert program is not None
-    expect_same(program(example(2, 9))[0], guest(example(2, 9)))
+    assert_same(program(example(2, 9))[0], guest(example(2, 9)))
 
 
 @pytest.mark.no_cover
@@ -90,7 +90,7 @@ def test_decoding_is_compiled_once(positions: str) -> None:
     for i in range(7, 14):
         logits, state, _ = step(tokens[:, i : i + 1], state)
         found.append(logits)
-    expect_same(torch.cat(found, dim=1), model(tokens)[:, 7:])
+    assert_same(torch.cat(found, dim=1), model(tokens)[:, 7:])
     assert len(graphs) == 1
 
 
@@ -105,7 +105,7 @@ def test_a_traced_module_decides_nothing_for_other_lengths() -> None:
 
     traced = torch.jit.trace(attend, (example(2, 1), *torch.randn(2, 2, 4, 6, 4)))
     X, K, V = example(2, 3), *torch.randn(2, 2, 4, 4, 4)
-    expect_same(traced(X, K, V), attend(X, K, V))
+    assert_same(traced(X, K, V), attend(X, K, V))
 
 
 def test_a_traced_layer_is_causal_for_other_lengths() -> None:
@@ -119,7 +119,7 @@ def test_a_traced_layer_is_causal_for_other_lengths() -> None:
     X = example(2, 6)
     traced = torch.jit.trace(attend, (X, X))
     for queries in (X[:, 3:], X[:, 5:]):
-        expect_same(traced(queries, X), attend(queries, X))
+        assert_same(traced(queries, X), attend(queries, X))
 
 
 class Step(nn.Module):
@@ -142,7 +142,7 @@ def test_a_step_of_decoding_can_be_exported_and_traced(positions: str) -> None:
     exported = torch.export.export(step, given, dynamic_shapes=(None, length, length)).module()
     traced = torch.jit.trace(step, given)
     for recorded in (exported, traced):
-        expect_same(recorded(*other), step(*other))
+        assert_same(recorded(*other), step(*other))
 
 
 def test_padding_takes_no_room_where_it_cannot_be_read() -> None:
@@ -150,7 +150,7 @@ def test_padding_takes_no_room_where_it_cannot_be_read() -> None:
     model, tokens = d2l.DecoderOnlyTransformer(9, 16, 32, 4, 1, 0.0, max_len=20), torch.randint(9, (1, 24))
     padding = torch.tensor([6])
     compiled = torch.compile(model, backend="eager", fullgraph=True)
-    expect_same(compiled(tokens, left_padding=padding), model(tokens, left_padding=padding))
+    assert_same(compiled(tokens, left_padding=padding), model(tokens, left_padding=padding))
 
 
 def test_a_traced_module_takes_another_bias() -> None:
@@ -162,7 +162,7 @@ def test_a_traced_module_takes_another_bias() -> None:
 
     traced = torch.jit.trace(attend, bias)
     bias[1] = -torch.inf
-    expect_same(traced(bias), attend(bias))
+    assert_same(traced(bias), attend(bias))
 
 
 @pytest.mark.parametrize("mode", ["fake", "symbolic"])
@@ -170,4 +170,4 @@ def test_a_traced_module_takes_another_bias() -> None:
 def test_symbols_instead_of_numbers_go_through(name: str, mode: str) -> None:
     guest = invite(name)
     recorded = make_fx(guest, tracing_mode=mode, _allow_non_fake_inputs=True)(example())
-    expect_same(recorded(example()), guest(example()))
+    assert_same(recorded(example()), guest(example()))

@@ -13,7 +13,7 @@ from torch.func import functional_call, grad, vmap
 
 import d2lmini as d2l
 from d2lmini.positions.by_name import POSITIONS
-from tests.package.tools_of_torch.guests import every_guest, example, expect_same, invite
+from tests.package.tools_of_torch.guests import assert_same, every_guest, example, invite
 
 MAKERS: dict[str, Any] = {
     "AdditiveAttention": lambda **where: d2l.AdditiveAttention(4, 4, 5, 0.0, **where),
@@ -88,7 +88,7 @@ def test_it_goes_through_vmap(name: str) -> None:
     if name == "attention, relative-keys":
         pytest.skip("PyTorch's kernel on the CPU does not differentiate a bias that vmap has made")
     guest, X = invite(name), torch.stack([example(), example().flip(1)])
-    expect_same(vmap(guest)(X), torch.stack([guest(X[0]), guest(X[1])]))
+    assert_same(vmap(guest)(X), torch.stack([guest(X[0]), guest(X[1])]))
 
 
 @every_guest
@@ -131,7 +131,7 @@ def test_linear_layers_may_be_exchanged(name: str) -> None:
     for parent, key, layer in find_linear_layers(exchanged):
         setattr(parent, key, LoRA(layer))
         nn.init.zeros_(getattr(parent, key).up.weight)
-    expect_same(exchanged(X), guest(X))
+    assert_same(exchanged(X), guest(X))
 
 
 @every_guest

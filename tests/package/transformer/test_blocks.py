@@ -24,7 +24,7 @@ def decoder(**kwargs: Any) -> d2l.TransformerDecoder:
     return made.eval()
 
 
-def expect_same_gradients(ours: Tensor, theirs: Tensor, inputs: list[Tensor]) -> None:
+def assert_same_gradients(ours: Tensor, theirs: Tensor, inputs: list[Tensor]) -> None:
     torch.testing.assert_close(ours, theirs)
     grads = [torch.autograd.grad(output.square().sum(), inputs, retain_graph=True) for output in (ours, theirs)]
     for our_grad, their_grad in zip(*grads, strict=True):
@@ -43,7 +43,7 @@ def test_the_encoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
     lens = torch.tensor([5, 3]) if padded else None
     ignored = None if lens is None else ~d2l.valid_lens_mask(lens, 5)[:, 0]
     counted = torch.ones(2, 5, 1) if ignored is None else ~ignored[..., None]
-    expect_same_gradients(ours(X, lens) * counted, theirs(X, src_key_padding_mask=ignored) * counted, [X])
+    assert_same_gradients(ours(X, lens) * counted, theirs(X, src_key_padding_mask=ignored) * counted, [X])
     output, weights = ours(X, lens, need_weights=True)
     torch.testing.assert_close(output, ours(X, lens))
     assert weights.shape == (2, 3, 5, 5)
@@ -63,7 +63,7 @@ def test_the_decoder_block_is_pytorchs(norm_first: bool, padded: bool) -> None:
     later = d2l.to_mha_mask(d2l.causal_mask(5), 3)
     expected = theirs(X, E, tgt_mask=later, memory_key_padding_mask=ignored)
     output, (K, V), weights = ours(X, ours.cross_attention.keys_and_values(E, E), lens)
-    expect_same_gradients(output, expected, [X, E])
+    assert_same_gradients(output, expected, [X, E])
     assert weights is None and K.shape == V.shape == (2, 3, 5, 4)
     with_weights, _, (to_self, to_memory) = ours(X, ours.cross_attention.keys_and_values(E, E), lens, need_weights=True)
     torch.testing.assert_close(with_weights, expected)

@@ -113,36 +113,28 @@ def two_most_replaceable(loss: Loss, num_heads: int) -> list[int]:
     return table.sum(dim=1).topk(2).indices.tolist()  # type: ignore[no-any-return]
 
 
-def pruned_below(most: float, width: int = 99) -> Callable[[Loss, int, int], list[int]]:
-    """Knows no loss larger than `most`, and no more than `width` heads."""
-
-    def answer(loss: Loss, num_heads: int, keep: int) -> list[int]:
-        left = list(range(num_heads))
-        while len(left) > keep:
-            least, least_missed = most, left[0]
-            for head in left[:width]:
-                gates = torch.zeros(num_heads)
-                gates[[other for other in left if other != head]] = 1
-                if float(loss(gates)) < least:
-                    least, least_missed = float(loss(gates)), head
-            left.remove(least_missed)
-        return left
-
-    return answer
+def loss_of(loss: Loss, num_heads: int, heads: list[int]) -> float:
+    gates = torch.zeros(num_heads)
+    gates[heads] = 1
+    return float(loss(gates))
 
 
-def scanned(start: float, place: int, *, again: bool = True) -> Callable[[Loss, int, int], list[int]]:
-    """Looks for a loss below `start`, in each round again or not; where it finds none, the head at this place goes."""
+def scanned(
+    start: float, place: int = 0, *, again: bool = True, width: int = 99
+) -> Callable[[Loss, int, int], list[int]]:
+    """Looks among the first `width` heads for a loss below `start`, in each round again or not.
+
+    Where it finds none, the head at this place goes.
+    """
 
     def answer(loss: Loss, num_heads: int, keep: int) -> list[int]:
         left, least = list(range(num_heads)), start
         while len(left) > keep:
             least, goes = start if again else least, left[place]
-            for head in left:
-                gates = torch.zeros(num_heads)
-                gates[[other for other in left if other != head]] = 1
-                if float(loss(gates)) < least:
-                    least, goes = float(loss(gates)), head
+            for head in left[:width]:
+                found = loss_of(loss, num_heads, [other for other in left if other != head])
+                if found < least:
+                    least, goes = found, head
             left.remove(goes)
         return left
 
@@ -156,9 +148,7 @@ def pruned(change: Callable[[float], float]) -> Callable[[Loss, int, int], list[
         left = list(range(num_heads))
 
         def loss_without(head: int) -> float:
-            gates = torch.zeros(num_heads)
-            gates[[other for other in left if other != head]] = 1
-            return change(float(loss(gates)))
+            return change(loss_of(loss, num_heads, [other for other in left if other != head]))
 
         while len(left) > keep:
             left.remove(min(left, key=loss_without))
@@ -201,8 +191,8 @@ WRONG: list[tuple[str, Any, str]] = [
         for place in (0, 1, -1)
     ),
     ("find-twins", two_most_replaceable, "beyond the single costs"),
-    ("prune-carefully", pruned_below(1e4), "what is the first of them compared with?"),
-    ("prune-carefully", pruned_below(1e9, 8), "for each head that is left"),
+    ("prune-carefully", scanned(1e4), "what is the first of them compared with?"),
+    ("prune-carefully", scanned(1e9, width=8), "for each head that is left"),
     ("find-twins", most_alike, "minus cost of the first alone"),
     ("prune-carefully", pruned(round), "the loss without it"),
     ("prune-carefully", pruned(int), "the loss without it"),
