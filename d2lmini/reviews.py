@@ -35,8 +35,10 @@ class Reviews(NamedTuple):
 def small_reviews() -> Path:
     """The folder of the short reviews of invented films that come with this package, for `load_reviews`.
 
-    They were written for this book: `train` has 180 reviews and 70 order pairs, `test` has 60 and 25. An order pair is
-    two reviews, one positive and one negative, made of the same words and punctuation in a different order.
+    They were written for this book: `train` has 420 reviews and 74 order pairs, `test` has 120 and 50. An order pair is
+    two reviews, one positive and one negative, made of the same words and punctuation in a different order. In half of
+    the pairs of each folder the last opinion word has the sign of the verdict, in the other half the opposite sign;
+    `opinion_words.txt` beside the two folders lists these words, each after its sign.
 
     Chapter: Reading reviews.
     """

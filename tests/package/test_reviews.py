@@ -11,6 +11,7 @@ import tarfile
 import threading
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -291,7 +292,7 @@ def pairs_of(reviews: Reviews) -> list[list[int]]:
     return [group for group in same.values() if len(group) > 1]
 
 
-@pytest.mark.parametrize(("split", "free", "pairs"), [("train", 180, 70), ("test", 60, 25)])
+@pytest.mark.parametrize(("split", "free", "pairs"), [("train", 420, 74), ("test", 120, 50)])
 def test_the_small_reviews_are_what_the_docs_say(split: str, free: int, pairs: int) -> None:
     reviews = d2l.load_reviews(d2l.small_reviews(), split)
     found = pairs_of(reviews)
@@ -303,13 +304,69 @@ def test_the_small_reviews_are_what_the_docs_say(split: str, free: int, pairs: i
 
 def test_the_small_reviews_are_all_different_and_none_is_in_both_splits() -> None:
     texts = [text for split in ("train", "test") for text in d2l.load_reviews(d2l.small_reviews(), split).texts]
-    assert len({" ".join(words_of(text)) for text in texts}) == len(texts) == 430
+    assert len({" ".join(words_of(text)) for text in texts}) == len(texts) == 788
 
 
 def test_the_words_of_the_test_pairs_are_known_from_training() -> None:
     train, test = (d2l.load_reviews(d2l.small_reviews(), split) for split in ("train", "test"))
     known = {word for text in train.texts for word in words_of(text)}
     assert {word for pair in pairs_of(test) for word in words_of(test.texts[pair[0]])} <= known
+
+
+def test_the_last_opinion_word_is_right_as_often_as_wrong() -> None:
+    lines = (d2l.small_reviews() / "opinion_words.txt").read_text().splitlines()
+    sign_of = {word: sign for sign, word in (line.split() for line in lines)}
+    assert len(sign_of) == len(lines) and set(sign_of.values()) == {"+", "-"}
+    for split in ("train", "test"):
+        reviews = d2l.load_reviews(d2l.small_reviews(), split)
+        last = [
+            [[sign_of[word] for word in words_of(reviews.texts[i]) if word in sign_of][-1] for i in pair]
+            for pair in pairs_of(reviews)
+        ]
+        assert all(sorted(signs) == ["+", "-"] for signs in last)  # both are right, or both are wrong
+        labels = [[reviews.labels[i] for i in pair] for pair in pairs_of(reviews)]
+        right = [(signs[0] == "+") == (label[0] == 1) for signs, label in zip(last, labels, strict=True)]
+        assert 2 * sum(right) == len(right)
+
+
+def ordinary_reviews() -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for split in ("train", "test"):
+        reviews = d2l.load_reviews(d2l.small_reviews(), split)
+        paired = {i for pair in pairs_of(reviews) for i in pair}
+        found += [(reviews.texts[i], reviews.labels[i]) for i in range(len(reviews.texts)) if i not in paired]
+    return found
+
+
+VARIED = {  # what a corpus of one voice lacks, and the smallest and largest share of texts that have it
+    "fewer than 10 words": (lambda text: len(words_of(text)) < 10, 0.08, 0.25),
+    "more than 50 words": (lambda text: len(words_of(text)) > 50, 0.2, 0.4),
+    "one sentence or less": (lambda text: len(re.findall(r"[.!?]+", text)) < 2, 0.1, 0.4),
+    "more than four sentences": (lambda text: len(re.findall(r"[.!?]+", text)) > 4, 0.15, 0.5),
+    "a contraction": (lambda text: re.search(r"\w'\w", text), 0.4, 0.75),
+    "a digit": (lambda text: re.search(r"\d", text), 0.12, 0.4),
+    "a quotation or a bracket": (lambda text: re.search(r"[\"(]", text), 0.12, 0.4),
+    "a name": (lambda text: re.search(r"[a-z,] [A-Z][a-z]+", text), 0.35, 0.75),
+    "a question or an exclamation": (lambda text: re.search(r"[?!]", text), 0.12, 0.5),
+}
+
+
+@pytest.mark.parametrize("trait", VARIED)
+def test_the_ordinary_reviews_are_varied(trait: str) -> None:
+    has, least, most = VARIED[trait]
+    for label in (0, 1):
+        texts = [text for text, of in ordinary_reviews() if of == label]
+        assert least <= sum(bool(has(text)) for text in texts) / len(texts) <= most
+
+
+def test_the_ordinary_reviews_do_not_repeat_themselves() -> None:
+    texts = [words_of(text) for text, _ in ordinary_reviews()]
+    first = Counter(words[0] for words in texts)
+    phrases = Counter(phrase for words in texts for phrase in {tuple(words[i : i + 4]) for i in range(len(words) - 3)})
+    everything = Counter(word for words in texts for word in words)
+    assert max(first.values()) < 0.05 * len(texts)
+    assert max(phrases.values()) < 0.01 * len(texts)
+    assert sum(count == 1 for count in everything.values()) > len(everything) / 2
 
 
 def test_the_small_reviews_are_named_as_the_large_ones() -> None:
