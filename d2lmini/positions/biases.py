@@ -42,7 +42,7 @@ def list_slopes(num_heads: int) -> list[float]:
 
 
 class ALiBi(RelativePositions):
-    """Attention with linear biases (Press et al., 2022, https://arxiv.org/abs/2108.12409).
+    """Attention with linear biases (Press et al., 2021, https://arxiv.org/abs/2108.12409).
 
         sᵢⱼ - mₕ |i - j|
 
@@ -173,7 +173,7 @@ class RelativePositionKeys(_ClippedOffsets):
 def t5_buckets(
     offsets: Tensor, *, num_buckets: int = 32, max_distance: int = 128, bidirectional: bool = True
 ) -> Tensor:
-    """The bucket of each offset in T5 (Raffel et al., 2020, https://arxiv.org/abs/1910.10683).
+    """The bucket of each offset in T5 (Raffel et al., 2019, https://arxiv.org/abs/1910.10683).
 
     Half of the buckets hold one distance each, 0, 1, 2, ...; the others hold ranges that grow logarithmically up to
     `max_distance`, and the last one everything further away. If bidirectional, one half of all buckets is for keys up

@@ -4,3 +4,5 @@
 # where nearly everything is measured on trained models. What a training gave is bounded by an assertion near by; a
 # time is bounded by nothing.
 MOST_CELLS_NOT_COMPARED = 12
+OPT_OUT = "# NBVAL_IGNORE_OUTPUT"
+UNBOUNDED = ("Times differ", "A time is different", "What a trained model draws")

@@ -99,12 +99,9 @@ def test_each_page_has_a_description_of_its_own() -> None:
 
 def test_the_report_names_notebooks_times_and_versions() -> None:
     rows = [[cell.get_text() for cell in row.find_all("td")] for row in soup("book/about.html").find_all("tr")]
-    tested = [row for row in rows if len(row) == 5]
+    tested = [row for row in rows if len(row) == 3]
     assert len(tested) == len(ALL_CHAPTERS)
-    assert all(int(compared) > 0 and float(seconds) > 0 for _, compared, _, _, seconds in tested)
-    sums = [sum(int(row[column]) for row in tested) for column in (1, 2, 3)]
-    sentence = f"Of {sum(sums)} cells with an output, {sums[0]} were compared, {sums[1]} bounded, and {sums[2]} only"
-    assert sentence in squeeze(soup("book/about.html").find("article").get_text())
+    assert all(int(cells) > 0 and float(seconds) > 0 for _, cells, seconds in tested)
     versions = dict(row for row in rows if len(row) == 2)
     pinned = re.findall(
         r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text("utf-8").split("# What these")[0], re.M
