@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
+
+import d2lmini as d2l
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "book").glob("*.md"))}
 CHAPTERS = {name: text for name, text in PAGES.items() if "\nkernelspec:" in text}
 ENTRIES = re.findall(r"^## (.+)\n\n(.+)$", PAGES["glossary"], re.MULTILINE)
 SECONDS = {"ten": 10, "fifteen": 15, "forty": 40, "forty-five": 45, "fifty": 50, "sixty": 60}
+
+# What can be given by place in the package d2l: 0.17.6, the second Chinese edition, and 1.0.3, the English one.
+IN_D2L = {
+    "DotProductAttention": "dropout",
+    "AdditiveAttention": "key_size query_size num_hiddens dropout",
+    "MultiHeadAttention": "key_size query_size value_size num_hiddens num_heads dropout bias",
+    "PositionalEncoding": "num_hiddens dropout max_len",
+    "PositionWiseFFN": "ffn_num_input ffn_num_hiddens ffn_num_outputs",
+    "transpose_qkv": "X num_heads",
+    "transpose_output": "X num_heads",
+    "TransformerEncoderBlock": "num_hiddens ffn_num_hiddens num_heads dropout use_bias",
+    "TransformerEncoder": "vocab_size num_hiddens ffn_num_hiddens num_heads num_blks dropout use_bias",
+}
 
 
 def split_sections(text: str) -> dict[str, str]:
@@ -65,3 +81,10 @@ def test_the_cover_is_described_alike_wherever_it_stands() -> None:
     captions = [re.search(r"^\*(How many heads.+)\*$", page, re.MULTILINE)[1] for page in (readme, PAGES["intro"])]  # type: ignore[index]
     assert f"![{described}]" in readme and f':alt: "{described}"' in PAGES["intro"]
     assert captions[0] == re.sub(r"\[(.+?)\]\(.+?\)", r"\1", captions[1])
+
+
+@pytest.mark.parametrize("name", IN_D2L)
+def test_the_signature_is_the_one_that_the_notation_names(name: str) -> None:
+    parameters = inspect.signature(getattr(d2l, name)).parameters.values()
+    by_place = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    assert " ".join(by_place) == IN_D2L[name]
