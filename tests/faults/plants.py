@@ -173,6 +173,13 @@ def import_checkers(book: MiniBook) -> None:
     book.path("d2lmini/exercises/second.py").write_text("from d2lmini.exercises.mini import double\n")
 
 
+def cite_another_year(book: MiniBook) -> None:
+    work = "title = {Attention}|author = {Vaswani, Ashish}|year = {2017}|url = {https://arxiv.org/abs/1706.03762}"
+    fields = "".join(f"  {field},\n" for field in work.split("|"))
+    book.path("book/references.bib").write_text(f"@misc{{vaswani2017,\n{fields}}}\n")
+    book.edit(prose("[Vaswani (2018)](https://arxiv.org/abs/1706.03762)"))
+
+
 BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
     "text and notebook that disagree": (
         lambda book: book.replace("book/mini.md", "How small can", "How tiny can"),
@@ -198,6 +205,10 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
     ),
     "a check in the module of another chapter": (check_elsewhere, r"mini: \['double'\] is checked in .*/second\.py"),
     "checkers that share with another chapter": (import_checkers, r"second\.py imports the checkers of mini"),
+    "a citation with another year than the bibliography": (
+        cite_another_year,
+        r"mini\.md: 'Vaswani \(2018\)' is Vaswani, 2017 in references\.bib",
+    ),
     "another repository in the settings": (name_another_repository, r"mini, code cell 0.*make repository URL"),
 }
 
