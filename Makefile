@@ -120,7 +120,7 @@ NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
 NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
 NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
-NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard book/*.md) $(call python,tests/chapters) \
+NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) README.md $(wildcard book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
 NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
     book/_static/book.css _config.yml jupytext.toml .gitignore
@@ -177,7 +177,7 @@ $(TESTED): .build/tested/%: notebooks/%.ipynb $$(NEEDS_chapter-$$*) .build/list/
 	@mv $@.new $@
 
 # From scratch each time: an incremental Sphinx build can call a broken page whole, and keeps deleted chapters.
-_build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) .build/list/pages $(MACHINERY)
+_build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) tools/outputs.py .build/list/pages $(MACHINERY)
 	@rm -rf _build && touch .build/html.new
 	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q > .build/html.log 2>&1 \
 	    || { cat .build/html.log; echo "the pages could not be built: see above" >&2; exit 1; }

@@ -8,6 +8,8 @@ import json
 import platform
 import re
 import shutil
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,6 +19,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
+
+sys.path.append(str(Path(__file__).parents[2]))  # for jupyter-book without make
+from tools.outputs import KINDS, count_outputs
 
 # The colours of d2lmini/figures/style.mplstyle and what they become on a dark page.
 DARK = {
@@ -92,23 +97,34 @@ def finish_page(
     context["metatags"] = context.get("metatags", "") + description
 
 
+def read_seconds(log: Path) -> str:
+    """How long the test of a notebook took, by the log that `make book` left."""
+    suite = ElementTree.parse(log).getroot().find("testsuite") if log.exists() else None
+    return "not tested by make" if suite is None else f"{float(suite.attrib['time']):.1f}"
+
+
+def tabulate_notebooks(root: Path) -> list[str]:
+    """For each notebook how many of its outputs are of which kind, and how long its test took; and the sums."""
+    rows = [f"| notebook | {' | '.join(KINDS)} | seconds |", f"|---|{'---:|' * len(KINDS)}---:|"]
+    total: Counter[str] = Counter()
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        counts = count_outputs(json.loads(path.read_text("utf-8")))
+        numbers = " | ".join(str(counts[kind]) for kind in KINDS)
+        rows.append(
+            f"| [](../notebooks/{path.name}) | {numbers} | {read_seconds(root / f'.build/log/{path.stem}.xml')} |"
+        )
+        total += counts
+    return [*rows, f"| all | {' | '.join(str(total[kind]) for kind in KINDS)} | |"]
+
+
 class BuildReport(SphinxDirective):
     """Two tables for the page about this build: the notebooks as they were tested, and the versions that did it."""
 
     def run(self) -> list[nodes.Node]:
-        """Read what `make book` left in .build/tested, and the pinned packages."""
+        """Read the notebooks, what `make book` left of its tests, and the pinned packages."""
         root = Path(self.env.srcdir)
-        text = ["| notebook | compared cells | seconds |", "|---|---|---|"]
-        for path in sorted((root / "notebooks").glob("*.ipynb")):
-            cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell.get("outputs")]
-            compared = sum("NBVAL_IGNORE_OUTPUT" not in "".join(cell["source"]) for cell in cells)
-            log = root / ".build/log" / f"{path.stem}.xml"
-            seconds = "not tested by make"
-            if log.exists():
-                suite = ElementTree.parse(log).getroot().find("testsuite")
-                seconds = f"{float(suite.attrib['time']):.1f}" if suite is not None else seconds
-            text.append(f"| [](../notebooks/{path.name}) | {compared} | {seconds} |")
-        text += ["", "| package | version |", "|---|---|", f"| Python | {platform.python_version()} |"]
+        text = [*tabulate_notebooks(root), "", "| package | version |", "|---|---|"]
+        text.append(f"| Python | {platform.python_version()} |")
         pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
         for name in re.findall(r"^([\w-]+)==", pinned, re.MULTILINE):
             text.append(f"| {name} | {importlib.metadata.version(name)} |")

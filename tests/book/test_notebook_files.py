@@ -13,9 +13,9 @@ import nbformat
 import pytest
 import yaml
 
-from tests.book.uncompared_cells import MOST_CELLS_NOT_COMPARED, OPT_OUT, UNBOUNDED
 from tools import ROOT
 from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
+from tools.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, count_outputs, find_kind
 from tools.repository import repository_url, setup_cell
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
@@ -121,8 +121,9 @@ def test_every_code_cell_was_run_in_order(chapter: str) -> None:
 
 @each_chapter
 def test_some_output_is_compared(chapter: str) -> None:
-    compared = [where for where, cell in cells(chapter, "code") if cell.outputs and OPT_OUT not in cell.source]
-    assert compared, f"{chapter}: no compared cell: nothing that it prints would be noticed to change"
+    assert count_outputs(read(chapter))["compared"], (
+        f"{chapter}: no compared cell: nothing that it prints would be noticed to change"
+    )
 
 
 @each_chapter
@@ -145,7 +146,7 @@ def test_what_is_not_compared_is_bounded(chapter: str) -> None:
     """By an assertion in the cell itself, or in one of the two before or after it."""
     found = list(cells(chapter, "code"))
     for i, (where, cell) in enumerate(found):
-        if cell.source.startswith(OPT_OUT) and not any(reason in cell.source for reason in UNBOUNDED):
+        if find_kind(cell.source) == "bounded":
             near = "".join(other.source for _, other in found[max(i - 2, 0) : i + 3])
             assert "assert " in near, f"{where}: no assertion bounds what it prints"
 
@@ -256,10 +257,12 @@ def test_solutions_are_tagged_and_folded(chapter: str) -> None:
 def test_each_exercise_is_checked_twice(chapter: str) -> None:
     exercise, calls, kinds = None, {}, {}
     for where, cell in cells(chapter):
-        if cell.cell_type == "markdown" and (heading := re.match(r"### (Exercise [\d.]+) · ", cell.source)):
+        if cell.cell_type == "markdown" and (start := re.search(r"^### Exercise.*", cell.source, re.MULTILINE)):
+            heading = re.match(r"### (Exercise \d+\.\d+) · \S", start[0])
+            assert heading, f"{where}: {start[0]!r} is not '### Exercise 1.6 · Its name'"
             exercise = heading[1]
             calls[exercise] = ([], [])
-            task = cell.source.partition("\n\n")[2]
+            task = cell.source[start.end() :].lstrip()
             kind = re.match(r"\*(Predict|Build|Debug|Measure|Extended)\b", task)
             assert kind, f"{chapter}, {exercise}: the task begins with its kind"
             kinds[exercise] = kind[1]
@@ -270,6 +273,7 @@ def test_each_exercise_is_checked_twice(chapter: str) -> None:
             printed = "".join(out.get("text", "") for out in cell.outputs)
             wanted = "✓" if solution else "✗" if kinds[exercise] == "Debug" else "not attempted yet"
             assert not names or wanted in printed, f"{where}: its check should print {wanted!r}, not {printed!r}"
+    assert calls, f"{chapter}: no exercise"
     for exercise, (starter, solution) in calls.items():
         assert starter and starter == solution, (
             f"{chapter}, {exercise}: starter and solution call d2l.check by the same names, once each: "

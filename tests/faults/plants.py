@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.book.uncompared_cells import MOST_CELLS_NOT_COMPARED, OPT_OUT
 from tests.faults.minibook import (
     CHECK,
     DRAWN,
@@ -21,6 +20,7 @@ from tests.faults.minibook import (
     prose,
     source,
 )
+from tools.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT
 
 
 def change_last_digit(notebook: Any) -> None:
@@ -89,6 +89,11 @@ def draw_twice(notebook: Any) -> None:
     outputs.append(outputs[0])
 
 
+def name_exercise_otherwise(notebook: Any) -> None:
+    task = next(cell for cell in notebook.cells if "### Exercise" in cell.source)
+    task.source = task.source.replace(" · ", ": ")
+
+
 # Each is planted in a chapter of its own, whose name stands in the message instead of `mini`.
 IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "a cell that was never executed": (forget_execution, r"never executed.*mini, code cell 2"),
@@ -109,6 +114,10 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "an exercise without a check": (
         source(STARTER, "answer = None"),
         r"mini, Exercise 1\.1.*call d2l\.check by the same names",
+    ),
+    "an exercise whose heading is not read": (
+        name_exercise_otherwise,
+        r"mini, markdown cell 1.*'### Exercise 1\.1: Twice' is not",
     ),
     "an output that is not compared without a reason": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\nprint(1 / 7)"),
@@ -164,6 +173,13 @@ def import_checkers(book: MiniBook) -> None:
     book.path("d2lmini/exercises/second.py").write_text("from d2lmini.exercises.mini import double\n")
 
 
+def cite_another_year(book: MiniBook) -> None:
+    work = "title = {Attention}|author = {Vaswani, Ashish}|year = {2017}|url = {https://arxiv.org/abs/1706.03762}"
+    fields = "".join(f"  {field},\n" for field in work.split("|"))
+    book.path("book/references.bib").write_text(f"@misc{{vaswani2017,\n{fields}}}\n")
+    book.edit(prose("[Vaswani (2018)](https://arxiv.org/abs/1706.03762)"))
+
+
 BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
     "text and notebook that disagree": (
         lambda book: book.replace("book/mini.md", "How small can", "How tiny can"),
@@ -189,6 +205,10 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
     ),
     "a check in the module of another chapter": (check_elsewhere, r"mini: \['double'\] is checked in .*/second\.py"),
     "checkers that share with another chapter": (import_checkers, r"second\.py imports the checkers of mini"),
+    "a citation with another year than the bibliography": (
+        cite_another_year,
+        r"mini\.md: 'Vaswani \(2018\)' is Vaswani, 2017 in references\.bib",
+    ),
     "another repository in the settings": (name_another_repository, r"mini, code cell 0.*make repository URL"),
 }
 

@@ -99,9 +99,13 @@ def test_each_page_has_a_description_of_its_own() -> None:
 
 def test_the_report_names_notebooks_times_and_versions() -> None:
     rows = [[cell.get_text() for cell in row.find_all("td")] for row in soup("book/about.html").find_all("tr")]
-    tested = [row for row in rows if len(row) == 3]
+    *tested, total = [row for row in rows if len(row) == 5]
     assert len(tested) == len(ALL_CHAPTERS)
-    assert all(int(cells) > 0 and float(seconds) > 0 for _, cells, seconds in tested)
+    assert all(int(compared) > 0 and float(seconds) > 0 for _, compared, _, _, seconds in tested)
+    counts = [[int(count) for count in row[1:4]] for row in tested]
+    assert [int(count) for count in total[1:4]] == [sum(column) for column in zip(*counts, strict=True)]
+    marked = sum(path.read_text("utf-8").count('"# NBVAL_IGNORE_OUTPUT') for path in NOTEBOOKS.glob("*.ipynb"))
+    assert int(total[2]) + int(total[3]) == marked > 0, "the cells that are not compared"
     versions = dict(row for row in rows if len(row) == 2)
     pinned = re.findall(
         r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text("utf-8").split("# What these")[0], re.M
