@@ -19,7 +19,7 @@ def check_by_luck(enough: Any) -> str:
             _count(pairs, chance),
             claim="with one pair less right, a coin would do as well too often",
             given=f"pairs = {pairs}; chance = {chance}",
-            hint="from which k on is the sum in (11.2), with `pairs` in place of 25, smaller than `chance`?",
+            hint="from which k on is the sum in (11.2), with `pairs` in place of 50, smaller than `chance`?",
             mistakes=_list_wrong_counts(pairs, chance),
         )
     return "the smallest number that is rare enough: at least that many, one side, exact"
@@ -37,7 +37,8 @@ def _reach(k: int, pairs: int) -> float:
 def _list_wrong_counts(pairs: int, chance: float) -> dict[str, float | tuple[float, ...]]:
     right = _count(pairs, chance)
     if right > pairs:
-        return {"if no number is rare enough, the answer is pairs + 1": tuple(float(k) for k in range(-1, pairs + 1))}
+        hint = "rarer than `chance`, not as rare: if no number is, the answer is pairs + 1"
+        return {hint: tuple(float(k) for k in range(-1, pairs + 1))}
     exactly = (k for k in range(pairs // 2 + 1, pairs + 2) if _reach(k, pairs) - _reach(k + 1, pairs) < chance)
     return {
         "a coin reaches this number too often: how likely is *at least* that many?": right - 1.0,
@@ -47,7 +48,7 @@ def _list_wrong_counts(pairs: int, chance: float) -> dict[str, float | tuple[flo
         "a number of pairs, not a share of them": right / pairs,
         "that is the coin's chance: how many pairs are that?": _reach(right, pairs),
         "at least that many, not at most": (float(pairs - right), float(pairs - right + 1)),
-        "the number of pairs need not be 25": float(_count(25, chance)),
+        "the number of pairs need not be 50": float(_count(50, chance)),
         "is no number rare enough? A chance is between 0 and 1": (pairs + 1.0, 0.0),
     }
 
