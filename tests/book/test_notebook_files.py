@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
-import pytest
 import yaml
 
+from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, read
 from tests.book.uncompared_cells import MOST_CELLS_NOT_COMPARED, OPT_OUT, UNBOUNDED
 from tools import ROOT
 from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
 from tools.repository import repository_url, setup_cell
 
-TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
-NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
-CHAPTERS = sorted(TEXT_CHAPTERS & NOTEBOOK_CHAPTERS)
 REFRESH = "run `make notebooks`"
 
 MOST_KIB = 500
@@ -47,21 +41,6 @@ RAW_MYST = {
 }
 
 
-@functools.cache
-def read(chapter: str) -> Any:
-    return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
-
-
-def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Where a cell is, for the message, and the cell. Code cells are counted as nbval counts them."""
-    counts: Counter[str] = Counter()
-    for cell in read(chapter).cells:
-        where = f"{chapter}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"
-        counts[cell.cell_type] += 1
-        if kind in (None, cell.cell_type):
-            yield where, cell
-
-
 def images(cell: Any) -> list[Any]:
     return [out for out in cell.outputs if any(mime.startswith("image/") for mime in out.get("data", {}))]
 
@@ -74,9 +53,6 @@ def named(toc: Any) -> Iterator[str]:
         elif isinstance(part, list):
             for entry in part:
                 yield from named(entry)
-
-
-each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
 
 
 def test_each_text_has_a_notebook_and_the_other_way_round() -> None:
@@ -233,51 +209,6 @@ def test_the_first_code_cell_sets_up_colab(chapter: str) -> None:
 
 
 @each_chapter
-def test_solutions_are_tagged_and_folded(chapter: str) -> None:
-    inside = False
-    for where, cell in cells(chapter):
-        heading = re.match(r"(#{1,6}) (.*)", cell.source) if cell.cell_type == "markdown" else None
-        if heading and len(heading[1]) <= 4:
-            inside = heading[0] == "#### Solution"
-            assert not inside or cell.metadata.get("jp-MarkdownHeadingCollapsed"), (
-                f"{where}: the metadata of this heading need jp-MarkdownHeadingCollapsed: true"
-            )
-        tagged = "solution" in cell.metadata.get("tags", [])
-        assert tagged == inside, f"{where}: {'a solution cell without' if inside else 'a cell with'} the tag solution"
-        if inside and cell.cell_type == "code":
-            folded = cell.metadata.get("cellView") == "form" and cell.metadata.get("jupyter") == {"source_hidden": True}
-            assert folded and cell.source.startswith("# @title Solution"), (
-                f"{where}: a solution begins with '# @title Solution', and its metadata fold it "
-                "(cellView: form, jupyter: {source_hidden: true})"
-            )
-
-
-@each_chapter
-def test_each_exercise_is_checked_twice(chapter: str) -> None:
-    exercise, calls, kinds = None, {}, {}
-    for where, cell in cells(chapter):
-        if cell.cell_type == "markdown" and (heading := re.match(r"### (Exercise [\d.]+) · ", cell.source)):
-            exercise = heading[1]
-            calls[exercise] = ([], [])
-            task = cell.source.partition("\n\n")[2]
-            kind = re.match(r"\*(Predict|Build|Debug|Measure|Extended)\b", task)
-            assert kind, f"{chapter}, {exercise}: the task begins with its kind"
-            kinds[exercise] = kind[1]
-        elif exercise and cell.cell_type == "code":
-            solution = "solution" in cell.metadata.get("tags", [])
-            names = re.findall(r'd2l\.check\("([^"]+)"', cell.source)
-            calls[exercise][solution].extend(names)
-            printed = "".join(out.get("text", "") for out in cell.outputs)
-            wanted = "✓" if solution else "✗" if kinds[exercise] == "Debug" else "not attempted yet"
-            assert not names or wanted in printed, f"{where}: its check should print {wanted!r}, not {printed!r}"
-    for exercise, (starter, solution) in calls.items():
-        assert starter and starter == solution, (
-            f"{chapter}, {exercise}: starter and solution call d2l.check by the same names, once each: "
-            f"{starter}, {solution}"
-        )
-
-
-@each_chapter
 def test_only_known_metadata(chapter: str) -> None:
     for where, cell in cells(chapter):
         assert set(cell.metadata) <= CELL_METADATA, f"{where}: metadata {sorted(cell.metadata)}; {REFRESH}"
@@ -293,13 +224,3 @@ def test_only_known_metadata(chapter: str) -> None:
 def test_the_notebook_is_small(chapter: str) -> None:
     size = Path(NOTEBOOKS / f"{chapter}.ipynb").stat().st_size // 1024
     assert size <= MOST_KIB, f"{chapter}: {size} KiB, at most {MOST_KIB}"
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_debug_exercise_shows_its_symptom_and_no_hint(chapter: str) -> None:
-    for where, cell in cells(chapter, "code"):
-        if 'd2l.check("debug-' in cell.source and "solution" not in cell.metadata.get("tags", []):
-            printed = "".join(out.get("text", "") for out in cell.outputs)
-            assert printed.startswith("✗") and "got " in printed and "hint:" not in printed, (
-                f"{where}: end the starter with d2l.check(..., hint=False); what it prints is {printed!r}"
-            )

@@ -84,6 +84,30 @@ def solve_starter(notebook: Any) -> None:
     cell.outputs[0].text = "double ✓ right\n"
 
 
+def rename_exercise(notebook: Any) -> None:
+    cell = next(cell for cell in notebook.cells if "### Exercise" in cell.source)
+    cell.source = cell.source.replace(" · Twice", ": Twice")
+
+
+def solve_one_of_two(notebook: Any) -> None:
+    for number, verdict in ((STARTER, "not attempted yet"), (SOLVED, "✗ wrong")):
+        cell = code_cells(notebook)[number]
+        cell.source += '\nd2l.check("again", 42)'
+        cell.outputs[0].text += f"again {verdict}\n"
+
+
+def hint_at_the_bug(notebook: Any) -> None:
+    task = next(cell for cell in notebook.cells if "### Exercise" in cell.source)
+    task.source = task.source.replace("*Build.*", "*Debug.*")
+    code_cells(notebook)[STARTER].outputs[0].text = "✗ double: expected 42, got 21\nhint: double it\n"
+
+
+def continue_in_the_solution(notebook: Any) -> None:
+    text = copy.deepcopy(next(cell for cell in notebook.cells if cell.source == "#### Solution"))
+    text.update(id="text", source="Twice 21.\n\n## Going further")
+    notebook.cells.append(text)
+
+
 def draw_twice(notebook: Any) -> None:
     outputs = code_cells(notebook)[DRAWN].outputs
     outputs.append(outputs[0])
@@ -102,6 +126,13 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "a directive in backticks": (prose("```{note}\nThis.\n```"), r"mini, markdown cell 0.*raw MyST \(a directive\)"),
     "a target": (prose("(here)=\n\n## Here"), r"mini, markdown cell 0.*raw MyST \(a target\)"),
     "stored output on stderr": (store_stderr, r"mini, code cell 2.*on stderr"),
+    "an exercise with a colon": (rename_exercise, r"mini, markdown cell 1.*should begin with .### Exercise"),
+    "a solution that passes one of two checks": (solve_one_of_two, r"mini, code cell 5.*should print '✓'"),
+    "a hint beside a symptom": (hint_at_the_bug, r"mini, code cell 4.*hint=False"),
+    "a section in a solution's cell": (
+        continue_in_the_solution,
+        r"mini, markdown cell 3.*a cell with the tag solution",
+    ),
     "a trailing semicolon": (source(PRINTED, "print(1 / 7);"), r"mini, code cell 2.*trailing ;"),
     "an edited setup cell": (source(SETUP, "import sys"), r"mini, code cell 0.*setup cell differs"),
     "a solution cell without its tag": (untag_solution, r"mini, code cell 5.*a solution cell without the tag"),
