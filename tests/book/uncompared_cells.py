@@ -6,3 +6,5 @@
 MOST_CELLS_NOT_COMPARED = 12
 OPT_OUT = "# NBVAL_IGNORE_OUTPUT"
 UNBOUNDED = ("Times differ", "A time is different", "What a trained model draws")
+# Where times come from.
+CLOCKS = {"time", "timeit", "Timer", "perf_counter", "monotonic", "process_time", "datetime"}
