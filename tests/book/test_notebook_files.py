@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from IPython.core.displayhook import DisplayHook
 
 from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, read
 from tests.book.uncompared_cells import OPT_OUT
@@ -24,15 +23,7 @@ MOST_CODE_LINES = 30
 
 TAGS = {"cover", "hide-input", "solution"}
 
-PUBLISHERS = (
-    r"arxiv\.org",
-    r"doi\.org",
-    r"jstor\.org",
-    r"aclanthology\.org",
-    r"jmlr\.org",
-    r"mlr\.press",
-    r"openreview\.net",
-)
+PUBLISHERS = r"(arxiv|doi|jstor|aclanthology|jmlr)\.org|mlr\.press|openreview\.net"
 
 RAW_MYST = {
     "a role": r"\{[a-zA-Z][\w:.+-]*\}`",
@@ -123,9 +114,8 @@ def test_nothing_raised_or_went_to_stderr(chapter: str) -> None:
 @each_chapter
 def test_no_code_ends_in_a_semicolon(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
-        assert not DisplayHook.semicolon_at_end_of_expression(cell.source), (
-            f"{where}: a trailing ; hides output from the comparison"
-        )
+        hidden = re.search(r";\s*(#.*\s*)*\Z", cell.source)
+        assert not hidden, f"{where}: a trailing ; hides output from the comparison"
 
 
 @each_chapter
@@ -186,9 +176,11 @@ def test_a_chapter_says_what_it_needs_and_how_long_it_runs(chapter: str) -> None
 def test_cited_works_are_in_the_bibliography(chapter: str) -> None:
     bibliography = (TEXTS / "references.bib").read_text("utf-8")
     for where, cell in cells(chapter, "markdown"):
-        for link in re.findall(rf"\]\((https?://[\w.]*(?:{PUBLISHERS})/[^)]+)\)", cell.source):
+        for link in re.findall(r"\]\((https?://[^)]+)\)", cell.source):
+            if not re.match(rf"https?://[\w.]*({PUBLISHERS})/", link):
+                continue
             work = link.partition("doi.org/")[2] or link
-            assert f"{{{work}}}" in bibliography, f"{where}: {link} is not in references.bib"
+            assert re.search(rf"[{{/]{re.escape(work)}}}", bibliography), f"{where}: {link} is not in references.bib"
 
 
 @each_chapter

@@ -85,7 +85,7 @@ def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str,
             description = soup(page).find("meta", attrs={"name": "description"})["content"]
             word = max(re.findall(r"\b[a-z]+\b", description), key=len)  # whole words: no "ttention"
             window.goto(f"{FILES}search.html?q={word}")
-            window.wait_for_selector(f"ul.search li a[href*='{page}']", timeout=10_000)  # they come one by one
+            window.wait_for_selector(f"ul.search li a[href*='{page}']")  # they come one by one
             assert window.complaints + find_faults(window) == [], f"searching {word}"
 
 
