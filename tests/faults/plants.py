@@ -108,6 +108,12 @@ def continue_in_the_solution(notebook: Any) -> None:
     notebook.cells.append(text)
 
 
+def bound_something_else(notebook: Any) -> None:
+    printed, drawn = code_cells(notebook)[PRINTED], code_cells(notebook)[DRAWN]
+    printed.source = f"{OPT_OUT}\n# differs each time\nshare = 1 / 7\nprint(share)"
+    drawn.source += "\nassert path"
+
+
 def draw_twice(notebook: Any) -> None:
     outputs = code_cells(notebook)[DRAWN].outputs
     outputs.append(outputs[0])
@@ -134,6 +140,8 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
         r"mini, markdown cell 3.*a cell with the tag solution",
     ),
     "a trailing semicolon": (source(PRINTED, "print(1 / 7);"), r"mini, code cell 2.*trailing ;"),
+    "a semicolon before a comment": (source(PRINTED, "print(1 / 7);  # so"), r"mini, code cell 2.*trailing ;"),
+    "a comment of MyST": (prose("%hidden"), r"mini, markdown cell 0.*raw MyST \(a comment\)"),
     "an edited setup cell": (source(SETUP, "import sys"), r"mini, code cell 0.*setup cell differs"),
     "a solution cell without its tag": (untag_solution, r"mini, code cell 5.*a solution cell without the tag"),
     "a solution that is not folded": (unfold_solution, r"mini, code cell 5.*metadata fold it"),
@@ -148,6 +156,11 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "an output that is neither compared nor bounded": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\n# differs each time\nprint(1 / 7)"),
         r"mini, code cell 2.*no assertion bounds what it prints",
+    ),
+    "a bound on something else": (bound_something_else, r"mini, code cell 2.*no assertion bounds what it prints"),
+    "a bound on a time": (
+        source(PRINTED, "import time\nbegin = time.time()\ntook = time.time() - begin\nassert took < 9\nprint(1 / 7)"),
+        r"mini, code cell 2.*an assertion on \['took'\]",
     ),
     "one output too many that is not compared": (
         compare_one_too_few,
@@ -214,6 +227,7 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
         r"missing from _toc\.yml.*second",
     ),
     "an entry without a chapter": (lambda book: book.enter("third"), r"_toc\.yml names files that do not exist.*third"),
+    "an entry named twice": (lambda book: book.enter("mini"), r"_toc\.yml names a file twice.*mini"),
     "a text without a notebook": (
         lambda book: book.path("notebooks/mini.ipynb").unlink(),
         r"without a notebook: \['mini'\]",
