@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
-import pytest
 import yaml
 
+from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, read
 from tools import ROOT
 from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
-from tools.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, count_outputs, find_kind
+from tools.outputs import count_outputs
 from tools.repository import repository_url, setup_cell
 
-TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
-NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
-CHAPTERS = sorted(TEXT_CHAPTERS & NOTEBOOK_CHAPTERS)
 REFRESH = "run `make notebooks`"
 
 MOST_KIB = 500
@@ -29,37 +23,24 @@ MOST_CODE_LINES = 30
 
 TAGS = {"cover", "hide-input", "solution"}
 
+PUBLISHERS = r"(arxiv|doi|jstor|aclanthology|jmlr)\.org|mlr\.press|openreview\.net"
+
 RAW_MYST = {
     "a role": r"\{[a-zA-Z][\w:.+-]*\}`",
     "a directive": r"^\s*(`{3,}|:{3,}|~{3,})\s*\{",
     "a fence of colons": r"^\s*:{3,}",
     "a target": r"^\s*\([\w-]+\)=\s*$",
-    "a comment": r"^%\s",
+    "a comment": r"^%",
     "a substitution": r"\{\{.*\}\}",
-    "attributes": r"\)\{[#.\w]",
+    "attributes": r"[)\]`]\{[#.\w]|^\{[#.]",
     "a label of an equation": r"\$\$\s*\([\w-]+\)\s*$",
     "a definition list": r"^:\s{1,3}\S",
     "a footnote": r"\[\^[\w-]+\]",
     "a link without text": r"(?<!!)\[\]\(",
     "a picture without alt text": r"!\[\]\(",
     "a link of Sphinx": r"<(project|inv|path):",
-    "a mark of a merge conflict": r"^(<{7}|={7}|>{7})",
+    "a mark of a merge conflict": r"^(<{7}|\|{7}|={7}|>{7})",
 }
-
-
-@functools.cache
-def read(chapter: str) -> Any:
-    return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
-
-
-def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Where a cell is, for the message, and the cell. Code cells are counted as nbval counts them."""
-    counts: Counter[str] = Counter()
-    for cell in read(chapter).cells:
-        where = f"{chapter}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"
-        counts[cell.cell_type] += 1
-        if kind in (None, cell.cell_type):
-            yield where, cell
 
 
 def images(cell: Any) -> list[Any]:
@@ -76,9 +57,6 @@ def named(toc: Any) -> Iterator[str]:
                 yield from named(entry)
 
 
-each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
-
-
 def test_each_text_has_a_notebook_and_the_other_way_round() -> None:
     assert TEXT_CHAPTERS == NOTEBOOK_CHAPTERS, (
         f"book/*.md without a notebook: {sorted(TEXT_CHAPTERS - NOTEBOOK_CHAPTERS)}, notebooks without a text: "
@@ -92,6 +70,7 @@ def test_the_table_of_contents_and_the_files_agree() -> None:
     files |= {f"book/{path.stem}" for path in TEXTS.glob("*.md") if not is_chapter(path)}
     assert not set(entries) - files, f"_toc.yml names files that do not exist: {sorted(set(entries) - files)}"
     assert not files - set(entries), f"missing from _toc.yml: {sorted(files - set(entries))}"
+    assert len(entries) == len(files), f"_toc.yml names a file twice: {sorted(entries)}"
 
 
 @each_chapter
@@ -127,31 +106,6 @@ def test_some_output_is_compared(chapter: str) -> None:
 
 
 @each_chapter
-def test_few_outputs_are_not_compared(chapter: str) -> None:
-    opted_out = []
-    for where, cell in cells(chapter, "code"):
-        lines = cell.source.splitlines()
-        marks = [line for line in lines if re.match(r"\s*#+\s*(NBVAL_|PYTEST_VALIDATE)|%%", line)]
-        assert set(marks) <= {OPT_OUT}, f"{where}: only {OPT_OUT!r} may opt out of comparison, not {marks}"
-        if marks:
-            opted_out.append(where)
-            assert lines[0] == OPT_OUT and len(lines) > 1 and re.match(r"# \w+", lines[1]), (
-                f"{where}: {OPT_OUT!r} is the first line, and the second is a comment that says why"
-            )
-    assert len(opted_out) <= MOST_CELLS_NOT_COMPARED, f"too many cells are not compared: {opted_out}"
-
-
-@each_chapter
-def test_what_is_not_compared_is_bounded(chapter: str) -> None:
-    """By an assertion in the cell itself, or in one of the two before or after it."""
-    found = list(cells(chapter, "code"))
-    for i, (where, cell) in enumerate(found):
-        if find_kind(cell.source) == "bounded":
-            near = "".join(other.source for _, other in found[max(i - 2, 0) : i + 3])
-            assert "assert " in near, f"{where}: no assertion bounds what it prints"
-
-
-@each_chapter
 def test_nothing_raised_or_went_to_stderr(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         bad = [out for out in cell.outputs if out.output_type == "error" or out.get("name") == "stderr"]
@@ -161,7 +115,8 @@ def test_nothing_raised_or_went_to_stderr(chapter: str) -> None:
 @each_chapter
 def test_no_code_ends_in_a_semicolon(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
-        assert not cell.source.rstrip().endswith(";"), f"{where}: a trailing ; hides output from the comparison"
+        hidden = re.search(r";\s*(#.*\s*)*\Z", cell.source)
+        assert not hidden, f"{where}: a trailing ; hides output from the comparison"
 
 
 @each_chapter
@@ -201,7 +156,8 @@ def test_markdown_is_portable(chapter: str) -> None:
 def test_headings_details_and_equations_are_complete(chapter: str) -> None:
     text = "\n\n".join(cell.source for _, cell in cells(chapter, "markdown"))
     assert len(re.findall("^# ", text, re.MULTILINE)) == 1, f"{chapter}: a chapter has one title"
-    assert text.count("<details") == text.count("</details>"), f"{chapter}: a <details> is not closed"
+    left = re.sub(r"<details[^>]*>((?!<details)[\s\S])*?</details>", "", text)
+    assert "details>" not in left, f"{chapter}: a <details> is not closed, or not opened"
     tags = re.findall(r"\\tag\{([\d.]+)\}", text)
     assert len(tags) == len(set(tags)), f"{chapter}: an equation number is used twice: {sorted(tags)}"
     mentioned = set(re.findall(r"\((\d+\.\d+)\)", text))
@@ -211,7 +167,9 @@ def test_headings_details_and_equations_are_complete(chapter: str) -> None:
 @each_chapter
 def test_a_chapter_says_what_it_needs_and_how_long_it_runs(chapter: str) -> None:
     where, first = next(cells(chapter, "markdown"))
-    missing = [what for what in ("**Prerequisites**: ", "**Running time**: ") if what not in first.source]
+    missing = [
+        what for what in ("Prerequisites", "Running time") if not re.search(rf"\*\*{what}\*\*: \S", first.source)
+    ]
     assert not missing, f"{where}: the first cell lacks {missing}"
 
 
@@ -219,9 +177,11 @@ def test_a_chapter_says_what_it_needs_and_how_long_it_runs(chapter: str) -> None
 def test_cited_works_are_in_the_bibliography(chapter: str) -> None:
     bibliography = (TEXTS / "references.bib").read_text("utf-8")
     for where, cell in cells(chapter, "markdown"):
-        for link in re.findall(r"\]\((https://(?:arxiv\.org|doi\.org|www\.jstor\.org)/[^)]+)\)", cell.source):
+        for link in re.findall(r"\]\((https?://[^)]+)\)", cell.source):
+            if not re.match(rf"https?://[\w.]*({PUBLISHERS})/", link):
+                continue
             work = link.partition("doi.org/")[2] or link
-            assert work in bibliography, f"{where}: {link} is not in references.bib"
+            assert re.search(rf"[{{/]{re.escape(work)}}}", bibliography), f"{where}: {link} is not in references.bib"
 
 
 @each_chapter
@@ -231,54 +191,6 @@ def test_the_first_code_cell_sets_up_colab(chapter: str) -> None:
         f"{where}: the setup cell differs from what _config.yml asks for; copy it from another chapter, "
         "or run `make repository URL=...`"
     )
-
-
-@each_chapter
-def test_solutions_are_tagged_and_folded(chapter: str) -> None:
-    inside = False
-    for where, cell in cells(chapter):
-        heading = re.match(r"(#{1,6}) (.*)", cell.source) if cell.cell_type == "markdown" else None
-        if heading and len(heading[1]) <= 4:
-            inside = heading[0] == "#### Solution"
-            assert not inside or cell.metadata.get("jp-MarkdownHeadingCollapsed"), (
-                f"{where}: the metadata of this heading need jp-MarkdownHeadingCollapsed: true"
-            )
-        tagged = "solution" in cell.metadata.get("tags", [])
-        assert tagged == inside, f"{where}: {'a solution cell without' if inside else 'a cell with'} the tag solution"
-        if inside and cell.cell_type == "code":
-            folded = cell.metadata.get("cellView") == "form" and cell.metadata.get("jupyter") == {"source_hidden": True}
-            assert folded and cell.source.startswith("# @title Solution"), (
-                f"{where}: a solution begins with '# @title Solution', and its metadata fold it "
-                "(cellView: form, jupyter: {source_hidden: true})"
-            )
-
-
-@each_chapter
-def test_each_exercise_is_checked_twice(chapter: str) -> None:
-    exercise, calls, kinds = None, {}, {}
-    for where, cell in cells(chapter):
-        if cell.cell_type == "markdown" and (start := re.search(r"^### Exercise.*", cell.source, re.MULTILINE)):
-            heading = re.match(r"### (Exercise \d+\.\d+) · \S", start[0])
-            assert heading, f"{where}: {start[0]!r} is not '### Exercise 1.6 · Its name'"
-            exercise = heading[1]
-            calls[exercise] = ([], [])
-            task = cell.source[start.end() :].lstrip()
-            kind = re.match(r"\*(Predict|Build|Debug|Measure|Extended)\b", task)
-            assert kind, f"{chapter}, {exercise}: the task begins with its kind"
-            kinds[exercise] = kind[1]
-        elif exercise and cell.cell_type == "code":
-            solution = "solution" in cell.metadata.get("tags", [])
-            names = re.findall(r'd2l\.check\("([^"]+)"', cell.source)
-            calls[exercise][solution].extend(names)
-            printed = "".join(out.get("text", "") for out in cell.outputs)
-            wanted = "✓" if solution else "✗" if kinds[exercise] == "Debug" else "not attempted yet"
-            assert not names or wanted in printed, f"{where}: its check should print {wanted!r}, not {printed!r}"
-    assert calls, f"{chapter}: no exercise"
-    for exercise, (starter, solution) in calls.items():
-        assert starter and starter == solution, (
-            f"{chapter}, {exercise}: starter and solution call d2l.check by the same names, once each: "
-            f"{starter}, {solution}"
-        )
 
 
 @each_chapter
@@ -297,13 +209,3 @@ def test_only_known_metadata(chapter: str) -> None:
 def test_the_notebook_is_small(chapter: str) -> None:
     size = Path(NOTEBOOKS / f"{chapter}.ipynb").stat().st_size // 1024
     assert size <= MOST_KIB, f"{chapter}: {size} KiB, at most {MOST_KIB}"
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_debug_exercise_shows_its_symptom_and_no_hint(chapter: str) -> None:
-    for where, cell in cells(chapter, "code"):
-        if 'd2l.check("debug-' in cell.source and "solution" not in cell.metadata.get("tags", []):
-            printed = "".join(out.get("text", "") for out in cell.outputs)
-            assert printed.startswith("✗") and "got " in printed and "hint:" not in printed, (
-                f"{where}: end the starter with d2l.check(..., hint=False); what it prints is {printed!r}"
-            )

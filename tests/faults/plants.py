@@ -84,6 +84,36 @@ def solve_starter(notebook: Any) -> None:
     cell.outputs[0].text = "double ✓ right\n"
 
 
+def rename_exercise(notebook: Any) -> None:
+    cell = next(cell for cell in notebook.cells if "### Exercise" in cell.source)
+    cell.source = cell.source.replace(" · Twice", ": Twice")
+
+
+def solve_one_of_two(notebook: Any) -> None:
+    for number, verdict in ((STARTER, "not attempted yet"), (SOLVED, "✗ wrong")):
+        cell = code_cells(notebook)[number]
+        cell.source += '\nd2l.check("again", 42)'
+        cell.outputs[0].text += f"again {verdict}\n"
+
+
+def hint_at_the_bug(notebook: Any) -> None:
+    task = next(cell for cell in notebook.cells if "### Exercise" in cell.source)
+    task.source = task.source.replace("*Build.*", "*Debug.*")
+    code_cells(notebook)[STARTER].outputs[0].text = "✗ double: expected 42, got 21\nhint: double it\n"
+
+
+def continue_in_the_solution(notebook: Any) -> None:
+    text = copy.deepcopy(next(cell for cell in notebook.cells if cell.source == "#### Solution"))
+    text.update(id="text", source="Twice 21.\n\n## Going further")
+    notebook.cells.append(text)
+
+
+def bound_something_else(notebook: Any) -> None:
+    printed, drawn = code_cells(notebook)[PRINTED], code_cells(notebook)[DRAWN]
+    printed.source = f"{OPT_OUT}\n# differs each time\nshare = 1 / 7\nprint(share)"
+    drawn.source += "\nassert path"
+
+
 def draw_twice(notebook: Any) -> None:
     outputs = code_cells(notebook)[DRAWN].outputs
     outputs.append(outputs[0])
@@ -107,7 +137,16 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "a directive in backticks": (prose("```{note}\nThis.\n```"), r"mini, markdown cell 0.*raw MyST \(a directive\)"),
     "a target": (prose("(here)=\n\n## Here"), r"mini, markdown cell 0.*raw MyST \(a target\)"),
     "stored output on stderr": (store_stderr, r"mini, code cell 2.*on stderr"),
+    "an exercise with a colon": (rename_exercise, r"mini, markdown cell 1.*should begin with .### Exercise"),
+    "a solution that passes one of two checks": (solve_one_of_two, r"mini, code cell 5.*should print '✓'"),
+    "a hint beside a symptom": (hint_at_the_bug, r"mini, code cell 4.*hint=False"),
+    "a section in a solution's cell": (
+        continue_in_the_solution,
+        r"mini, markdown cell 3.*a cell with the tag solution",
+    ),
     "a trailing semicolon": (source(PRINTED, "print(1 / 7);"), r"mini, code cell 2.*trailing ;"),
+    "a semicolon before a comment": (source(PRINTED, "print(1 / 7);  # so"), r"mini, code cell 2.*trailing ;"),
+    "a comment of MyST": (prose("%hidden"), r"mini, markdown cell 0.*raw MyST \(a comment\)"),
     "an edited setup cell": (source(SETUP, "import sys"), r"mini, code cell 0.*setup cell differs"),
     "a solution cell without its tag": (untag_solution, r"mini, code cell 5.*a solution cell without the tag"),
     "a solution that is not folded": (unfold_solution, r"mini, code cell 5.*metadata fold it"),
@@ -126,6 +165,11 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "an output that is neither compared nor bounded": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\n# differs each time\nprint(1 / 7)"),
         r"mini, code cell 2.*no assertion bounds what it prints",
+    ),
+    "a bound on something else": (bound_something_else, r"mini, code cell 2.*no assertion bounds what it prints"),
+    "a bound on a time": (
+        source(PRINTED, "import time\nbegin = time.time()\ntook = time.time() - begin\nassert took < 9\nprint(1 / 7)"),
+        r"mini, code cell 2.*an assertion on \['took'\]",
     ),
     "one output too many that is not compared": (
         compare_one_too_few,
@@ -199,6 +243,7 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
         r"missing from _toc\.yml.*second",
     ),
     "an entry without a chapter": (lambda book: book.enter("third"), r"_toc\.yml names files that do not exist.*third"),
+    "an entry named twice": (lambda book: book.enter("mini"), r"_toc\.yml names a file twice.*mini"),
     "a text without a notebook": (
         lambda book: book.path("notebooks/mini.ipynb").unlink(),
         r"without a notebook: \['mini'\]",

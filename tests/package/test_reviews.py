@@ -188,10 +188,17 @@ HEAD = b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\n"
 
 
 def drip(connection: socket.socket) -> None:
+    """A byte now and then, until the other side has had enough."""
     connection.sendall(HEAD)
-    for _ in range(200):
+    while True:
         connection.sendall(b"x")
         time.sleep(0.05)
+
+
+def fall_silent(connection: socket.socket) -> None:
+    """Say nothing until the other side has gone."""
+    while connection.recv(4096):
+        pass
 
 
 def flood(connection: socket.socket) -> None:
@@ -201,11 +208,10 @@ def flood(connection: socket.socket) -> None:
 
 
 SILENT: dict[str, Callable[[socket.socket], None]] = {
-    "from the beginning": lambda connection: time.sleep(2),
-    "half-way": lambda connection: (connection.sendall(HEAD), time.sleep(2))[0],
+    "from the beginning": fall_silent,
+    "half-way": lambda connection: (connection.sendall(HEAD), fall_silent(connection))[1],
 }
 FAULTY: dict[str, Callable[[socket.socket], None]] = {
-    "are too slow": drip,
     "longer than 84125825 bytes": flood,
     "ended after 5 of 1000 bytes": lambda connection: connection.sendall(HEAD + b"short"),
     "BadStatusLine": lambda connection: connection.sendall(b"hello\r\n\r\n"),
@@ -223,10 +229,16 @@ def test_a_server_that_falls_silent(server: str, tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("message", FAULTY)
-def test_a_server_that_does_not_do_its_work(message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_too_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("d2lmini.archive._GRACE", 0.2)
-    monkeypatch.setattr("d2lmini.archive._SLOWEST", 1000.0)  # a flood is far above it, a drip far below
+    monkeypatch.setattr("d2lmini.archive._SLOWEST", 1e6)
+    with serve(drip) as address, pytest.raises(OSError, match=r"are too slow.*put the file there yourself"):
+        d2l.fetch_imdb(tmp_path, url=address)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("message", FAULTY)
+def test_a_server_that_does_not_do_its_work(message: str, tmp_path: Path) -> None:
     with serve(FAULTY[message]) as address, pytest.raises(OSError, match=f"{message}.*put the file there yourself"):
         d2l.fetch_imdb(tmp_path, url=address)
     assert list(tmp_path.iterdir()) == []

@@ -74,9 +74,12 @@ def check_paper(window: Any) -> list[str]:
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = false)")
     window.set_viewport_size({"width": 794, "height": 1123})
     window.emulate_media(media="print")
-    heights = window.locator("details.solution .cell").evaluate_all("all => all.map(e => e.clientHeight)")
-    hidden = sum(height <= 10 for height in heights)
-    faults = [f"on paper: {hidden} of {len(heights)} cells in solutions are not seen"] * (hidden > 0 or not heights)
+    # What a fold hides has a height all the same.
+    shown = window.locator("details.solution .cell").evaluate_all(
+        "all => all.map(e => e.checkVisibility() && e.clientHeight > 10)"
+    )
+    hidden = shown.count(False)
+    faults = [f"on paper: {hidden} of {len(shown)} cells in solutions are not seen"] * (hidden > 0 or not shown)
     left = [part for part in FURNITURE if any(piece.is_visible() for piece in window.locator(part).all())]
     window.emulate_media(media="screen")
     return faults + [f"on paper: {part} is seen" for part in left]

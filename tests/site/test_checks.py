@@ -91,7 +91,7 @@ FAULTS = {
     ),
     "a solution that the keyboard closes": ("", "a solution does not open by the keyboard"),
     "a solution that is lost on paper": (
-        "<style>@media print { details.solution .cell { display: none } }</style>",
+        "<style>@media print { details.solution::details-content { content-visibility: hidden } }</style>",
         "on paper: 1 of 1 cells in solutions",
     ),
     "furniture on paper": (

@@ -1,0 +1,42 @@
+"""The chapters as notebooks, and their cells, for the tests that read them."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+import pytest
+
+from tools.notebooks import NOTEBOOKS, TEXTS, is_chapter
+
+TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
+NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+CHAPTERS = sorted(TEXT_CHAPTERS & NOTEBOOK_CHAPTERS)
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+
+
+@functools.cache
+def read(chapter: str) -> Any:
+    return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+
+
+def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
+    """Where a cell is, for the message, and the cell. Code cells are counted as nbval counts them."""
+    counts: Counter[str] = Counter()
+    for cell in read(chapter).cells:
+        where = f"{chapter}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"
+        counts[cell.cell_type] += 1
+        if kind in (None, cell.cell_type):
+            yield where, cell
+
+
+def is_solution(cell: Any) -> bool:
+    return "solution" in cell.metadata.get("tags", [])
+
+
+def get_printed(cell: Any) -> str:
+    return "".join(out.get("text", "") for out in cell.outputs)

@@ -1,0 +1,106 @@
+"""The exercises of each chapter: a task, a starter and a folded solution, both checked, and a hint only when asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.book.chapters import cells, each_chapter, get_printed, is_solution
+
+HEADING = re.compile(r"^#{1,6} .*", re.MULTILINE)
+EXERCISE = re.compile(r"### (Exercise \d+\.(\d+)) · \S")
+KIND = re.compile(r"\s*\*(Predict|Build|Debug|Measure|Extended)\b")
+
+
+@dataclass
+class Exercise:
+    """An exercise, and the code cells that follow its heading, each with its place."""
+
+    name: str
+    kind: str
+    code: list[tuple[str, Any]] = field(default_factory=list)
+
+    def list_checks(self, *, solved: bool) -> list[str]:
+        """The names that the starter or the solution is checked by, in order."""
+        sources = [cell.source for _, cell in self.code if is_solution(cell) == solved]
+        return re.findall(r'd2l\.check\("([^"]+)"', "\n".join(sources))
+
+
+def read_exercises(chapter: str) -> list[Exercise]:
+    """What stands between `## Exercises` and the next section; its headings may stand amid the text of a cell."""
+    found: list[Exercise] = []
+    inside = False
+    for where, cell in cells(chapter):
+        if cell.cell_type == "code":
+            if inside and found:
+                found[-1].code.append((where, cell))
+            continue
+        for heading in HEADING.finditer(cell.source):
+            if heading[0].startswith(("# ", "## ")):
+                inside = heading[0] == "## Exercises"
+            elif inside and heading[0] != "#### Solution":
+                title = EXERCISE.match(heading[0])
+                assert title and title[2] == str(len(found) + 1), (
+                    f"{where}: {heading[0]!r} should begin with '### Exercise, chapter.{len(found) + 1} · '"
+                )
+                kind = KIND.match(cell.source, heading.end())
+                assert kind, f"{chapter}, {title[1]}: the task begins with its kind"
+                found.append(Exercise(title[1], kind[1]))
+            assert inside or "Exercise " not in heading[0], f"{where}: {heading[0]!r} is not below '## Exercises'"
+    return found
+
+
+@each_chapter
+def test_solutions_are_tagged_and_folded(chapter: str) -> None:
+    inside = False
+    for where, cell in cells(chapter):
+        headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
+        if any(len(heading.split()[0]) <= 4 for heading in headings):
+            inside = cell.source.startswith("#### Solution\n") or cell.source == "#### Solution"
+            assert inside == ("#### Solution" in headings) and (len(headings) == 1 or not inside), (
+                f"{where}: a heading '#### Solution' begins a cell of its own"
+            )
+            assert not inside or cell.metadata.get("jp-MarkdownHeadingCollapsed"), (
+                f"{where}: the metadata of this heading need jp-MarkdownHeadingCollapsed: true"
+            )
+        tagged = is_solution(cell)
+        assert tagged == inside, f"{where}: {'a solution cell without' if inside else 'a cell with'} the tag solution"
+        if inside and cell.cell_type == "code":
+            folded = cell.metadata.get("cellView") == "form" and cell.metadata.get("jupyter") == {"source_hidden": True}
+            assert folded and cell.source.startswith("# @title Solution"), (
+                f"{where}: a solution begins with '# @title Solution', and its metadata fold it "
+                "(cellView: form, jupyter: {source_hidden: true})"
+            )
+
+
+@each_chapter
+def test_each_exercise_is_checked_twice(chapter: str) -> None:
+    exercises = read_exercises(chapter)
+    assert exercises, f"{chapter}: no exercise"
+    for exercise in exercises:
+        starter, solution = (exercise.list_checks(solved=solved) for solved in (False, True))
+        assert starter and starter == solution and len(set(starter)) == len(starter), (
+            f"{chapter}, {exercise.name}: starter and solution call d2l.check by the same names, once each: "
+            f"{starter}, {solution}"
+        )
+
+
+@each_chapter
+def test_the_stored_checks_print_what_a_reader_begins_and_ends_with(chapter: str) -> None:
+    for exercise in read_exercises(chapter):
+        for where, cell in exercise.code:
+            wanted = "✓" if is_solution(cell) else "✗" if exercise.kind == "Debug" else "not attempted yet"
+            printed, calls = get_printed(cell), cell.source.count("d2l.check(")
+            assert printed.count(wanted) == calls, f"{where}: its check should print {wanted!r}, not {printed!r}"
+
+
+@each_chapter
+def test_a_debug_exercise_shows_its_symptom_and_no_hint(chapter: str) -> None:
+    for exercise in read_exercises(chapter):
+        for where, cell in exercise.code:
+            if exercise.kind == "Debug" and "d2l.check(" in cell.source and not is_solution(cell):
+                printed = get_printed(cell)
+                assert printed.startswith("✗") and "got " in printed and "hint:" not in printed, (
+                    f"{where}: end the starter with d2l.check(..., hint=False); what it prints is {printed!r}"
+                )
