@@ -244,5 +244,5 @@ prediction(
         },
         tolerance=0.006,
     ),
-    right="four layers make the short tokens equal; after ten, the long ones have hardly moved",
+    right="four layers make the short tokens equal; after ten, the range of the long ones has hardly shrunk",
 )
