@@ -38,7 +38,6 @@ DARK = {
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 MENDED = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
-    'role="doc-biblioentry"': 'role="listitem"',
     # A formula wider than a phone scrolls, so the keyboard must be able to get there.
     '<div class="math notranslate nohighlight">': '<div class="math notranslate nohighlight" tabindex="0">',
 }
