@@ -120,7 +120,7 @@ NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
 NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
 NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
-NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) README.md $(wildcard book/*.md) $(call python,tests/chapters) \
+NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard README.md book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
 NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
     book/_static/book.css _config.yml jupytext.toml .gitignore

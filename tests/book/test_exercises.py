@@ -42,7 +42,7 @@ def read_exercises(chapter: str) -> list[Exercise]:
             elif inside and heading[0] != "#### Solution":
                 title = EXERCISE.match(heading[0])
                 assert title and title[2] == str(len(found) + 1), (
-                    f"{where}: {heading[0]!r} should begin with '### Exercise, chapter.{len(found) + 1} · '"
+                    f"{where}: {heading[0]!r} should begin with '### Exercise <chapter>.{len(found) + 1} · '"
                 )
                 kind = KIND.match(cell.source, heading.end())
                 assert kind, f"{chapter}, {title[1]}: the task begins with its kind"

@@ -119,11 +119,6 @@ def draw_twice(notebook: Any) -> None:
     outputs.append(outputs[0])
 
 
-def name_exercise_otherwise(notebook: Any) -> None:
-    task = next(cell for cell in notebook.cells if "### Exercise" in cell.source)
-    task.source = task.source.replace(" · ", ": ")
-
-
 # Each is planted in a chapter of its own, whose name stands in the message instead of `mini`.
 IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "a cell that was never executed": (forget_execution, r"never executed.*mini, code cell 2"),
@@ -153,10 +148,6 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "an exercise without a check": (
         source(STARTER, "answer = None"),
         r"mini, Exercise 1\.1.*call d2l\.check by the same names",
-    ),
-    "an exercise whose heading is not read": (
-        name_exercise_otherwise,
-        r"mini, markdown cell 1.*'### Exercise 1\.1: Twice' is not",
     ),
     "an output that is not compared without a reason": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\nprint(1 / 7)"),
