@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 
-from book._ext.book_site import DARK
+from book._ext.book_site.figures import DARK
 from tests.colours import contrast
 from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, CHAPTERS, PAGES, SITE, choose_pages, ids, soup
 from tools.notebooks import NOTEBOOKS, ROOT

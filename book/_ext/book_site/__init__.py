@@ -1,0 +1,14 @@
+"""What Jupyter Book and its theme do not do by themselves, a module for each concern; `_config.yml` loads them all."""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+PARTS = ("theme", "folds", "formulas", "figures", "report", "weight")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Load the parts."""
+    for part in PARTS:
+        app.setup_extension(f"{__name__}.{part}")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
