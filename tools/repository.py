@@ -14,7 +14,23 @@ from tools import ROOT
 from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
 
 CONFIG = ROOT / "_config.yml"
-_FIRST_LINE = "# For Colab: installs d2lmini, the package of this book. Elsewhere it does nothing."
+_FIRST_LINE = "# Installs d2lmini, the package of this book, if it is missing."
+_SETUP = f"""\
+{_FIRST_LINE}
+import importlib.util
+from pathlib import Path
+
+if importlib.util.find_spec("d2lmini") is None:
+    wheels = [*Path("..").glob("d2lmini-*.whl"), *Path().glob("d2lmini-*.whl")]
+"""
+_FROM_REPOSITORY = """\
+    package = wheels[0] if wheels else "git+{url}"
+    %pip install --quiet {{package}}"""
+_FROM_WHEEL = """\
+    if not wheels:
+        raise SystemExit("Keep this notebook in the folder of the unpacked book: "
+                         "the package d2lmini is there.")
+    %pip install --quiet {wheels[0]}"""
 _IN_TEXT = re.compile(re.escape(_FIRST_LINE) + r"\n.*?\n```", re.DOTALL)
 _URL_LINE = re.compile(r"^(repository:\n  url: )(\S+)$", re.MULTILINE)
 
@@ -28,11 +44,8 @@ def repository_url() -> str:
 
 
 def setup_cell(url: str) -> str:
-    """The first code cell of each chapter, for a book that lives at `url`."""
-    install = f"%pip install --quiet --no-deps git+{url}"
-    if "/OWNER/" in url:
-        install = 'raise SystemExit("Name the repository first: make repository URL=https://...")'
-    return f'{_FIRST_LINE}\nimport sys\n\nif "google.colab" in sys.modules:\n    {install}'
+    """The first code cell of each chapter: the wheel beside the pages is installed, or else the book at `url`."""
+    return _SETUP + (_FROM_WHEEL if "/OWNER/" in url else _FROM_REPOSITORY.format(url=url))
 
 
 def main(url: str) -> None:

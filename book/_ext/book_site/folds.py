@@ -1,9 +1,28 @@
-"""What is folded on a page, and stays plain in the notebook."""
+"""What a page folds or leaves out, and a notebook shows: solutions, answers to predictions, the set-up."""
 
 from __future__ import annotations
 
+import re
+from html import escape
+from pathlib import Path
+
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from .package import name_wheel
+
+# Lines that speak to nbval and to Colab; the reason below the first of them speaks to the reader, and stays.
+MACHINERY = re.compile(r"^# (?:NBVAL_IGNORE_OUTPUT|@title .*)\n", re.MULTILINE)
+
+
+def raw(html: str) -> nodes.raw:
+    """A piece of HTML between nodes."""
+    return nodes.raw("", html, format="html")
+
+
+def is_cell(node: nodes.Node, part: str = "cell_code") -> bool:
+    """Whether a node is what myst-nb makes of a code cell, or the `part` of one."""
+    return isinstance(node, nodes.container) and node.get("nb_element") == part
 
 
 def fold_solutions(app: Sphinx, doctree: nodes.document) -> None:
@@ -13,13 +32,88 @@ def fold_solutions(app: Sphinx, doctree: nodes.document) -> None:
         if title is None or title.parent is not section or title.astext() != "Solution":
             continue
         exercise = section.parent.next_node(nodes.title).astext().partition(" · ")[0]
-        summary = f'<details class="solution"><summary>Show the solution of {exercise}</summary>'
-        body = section.children[1:]
-        section.children = [title]
-        section.extend([nodes.raw("", summary, format="html"), *body, nodes.raw("", "</details>", format="html")])
+        summary = f'<details class="solution"><summary>Show the solution of {escape(exercise)}</summary>'
+        section.replace_self([raw(summary), *section.children[1:], raw("</details>")])
+
+
+def drop_machinery(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave out the lines of a cell that only a tool reads."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.parent.get("nb_element") == "cell_code_source":
+            block.rawsource = MACHINERY.sub("", block.rawsource)
+            block.children = [nodes.Text(block.rawsource)]
+
+
+def list_ways(app: Sphinx) -> str:
+    """The ways to run the chapter that is read, as HTML."""
+    page, url = app.env.docname, app.config.html_theme_options.get("repository_url", "")
+    up = "../" * page.count("/")
+    ways = [f'<a href="{up}_sources/{page}.ipynb" download>Download the notebook</a>']
+    if "github.com" in url and "/OWNER/" not in url:
+        address = f"{url.replace('https://github.com', 'https://colab.research.google.com/github')}/blob"
+        branch = app.config.html_theme_options.get("repository_branch") or "main"
+        ways.insert(0, f'<a href="{address}/{branch}/{page}.ipynb">Open it in Colab</a>')
+    wheel = name_wheel(Path(app.srcdir))
+    package = f'<a href="{up}_sources/{wheel}" download>{wheel}</a>'
+    return (
+        f"<p>{' or '.join(ways)}. Its first cell installs the package of this book, if it is missing: "
+        f"from {package} in the same folder or in the one above, where the unpacked book has it.</p>"
+    )
+
+
+def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the cells above the first section, set-up and imports, into <details> that say how to run the rest."""
+    chapter = next(iter(doctree.findall(nodes.section)), None)
+    cells = [node for node in chapter or () if is_cell(node)]
+    if chapter is None or not cells:
+        return
+    first, end = chapter.index(cells[0]), chapter.index(cells[-1]) + 1
+    head = f'<details class="run"><summary>Run this chapter</summary>{list_ways(app)}'
+    chapter[first:end] = [raw(head), *chapter[first:end], raw("</details>")]
+
+
+def is_prediction(paragraph: nodes.paragraph) -> bool:
+    """Whether a paragraph asks the reader to **predict**."""
+    return any(strong.astext().startswith("Predict") for strong in paragraph.findall(nodes.strong))
+
+
+def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
+    """Of what follows a prediction: the first output, then the next paragraph with the folded cells before it."""
+    answer: list[nodes.Element] = []
+    for node in after:
+        if isinstance(node, nodes.section) or (isinstance(node, nodes.paragraph) and is_prediction(node)):
+            break
+        if not answer and is_cell(node):
+            answer += [part for part in node.children if is_cell(part, "cell_code_output")]
+        elif answer and is_cell(node) and node.get("hide_mode") == "input":
+            answer.append(node)
+        elif answer:
+            return [*answer, node] if isinstance(node, nodes.paragraph) else answer
+    return answer
+
+
+def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
+    """Put what comes out, and the paragraph that says it, into <details> below the question."""
+    questions = [node for node in doctree.findall(nodes.paragraph) if is_prediction(node)]
+    for number, question in enumerate(questions):
+        section = question.parent
+        answer = find_answer(section.children[section.index(question) + 1 :])
+        if not answer:
+            continue
+        output, *following = answer
+        cell = output.parent
+        cell.remove(output)
+        for node in following:
+            section.remove(node)
+        question["ids"].append(f"prediction-{number}")
+        summary = f'<details class="guess" data-question="prediction-{number}"><summary>What comes out?</summary>'
+        shown = nodes.container("", output, classes=["cell"])
+        place = section.index(cell) + 1
+        section[place:place] = [raw(summary), shown, *following, raw("</details>")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the hook."""
-    app.connect("doctree-read", fold_solutions)
+    """Register the hooks; before the contents are collected, where a folded solution is no heading."""
+    for fold in (drop_machinery, cover_answers, fold_setup, fold_solutions):
+        app.connect("doctree-read", fold, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

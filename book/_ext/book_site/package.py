@@ -1,0 +1,49 @@
+"""The package travels with the pages: whoever has them can run a notebook without the repository."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+# What setuptools reads; in a copy, since it leaves a folder `build` behind, and packs what an older one left.
+SOURCES = ("pyproject.toml", "README.md", "d2lmini")
+
+
+def name_wheel(root: Path) -> str:
+    """The file name of the wheel of the package in `root`."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    return f"{project['name']}-{project['version']}-py3-none-any.whl"
+
+
+def build_wheel(root: Path, target: Path) -> None:
+    """Build the wheel of the package in `root` with what is installed, and put it into `target`.
+
+    Raises:
+        RuntimeError: with pip's own words if it cannot be built.
+    """
+    with tempfile.TemporaryDirectory() as copy:
+        for name in filter(lambda name: (root / name).exists(), SOURCES):
+            (shutil.copytree if (root / name).is_dir() else shutil.copy)(root / name, Path(copy) / name)
+        options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", f"--wheel-dir={target}"]
+        command = [sys.executable, "-m", "pip", "wheel", *options, copy]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise RuntimeError(f"the wheel of the package could not be built:\n{built.stdout}{built.stderr}")
+
+
+def place_wheel(app: Sphinx, error: Exception | None) -> None:
+    """Put the wheel above the notebooks that the pages offer, where their setup cell looks for it."""
+    if not error and app.builder.format == "html":
+        build_wheel(Path(app.srcdir), Path(app.outdir) / "_sources")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the hook."""
+    app.connect("build-finished", place_wheel)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
