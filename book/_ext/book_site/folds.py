@@ -11,8 +11,8 @@ from sphinx.application import Sphinx
 
 from .package import name_wheel
 
-# Lines that speak to nbval and to Colab; the reason below the first of them speaks to the reader, and stays.
-MACHINERY = re.compile(r"^# (?:NBVAL_IGNORE_OUTPUT|@title .*)\n", re.MULTILINE)
+# What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
+MACHINERY = re.compile(r"^# NBVAL_IGNORE_OUTPUT\n|^# @title Solution\n|(?<=^# )@title ", re.MULTILINE)
 
 
 def raw(html: str) -> nodes.raw:
