@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 
 from book._ext.book_site.figures import DARK
 from tests.colours import contrast
@@ -65,6 +66,8 @@ def test_a_page_shows_what_the_notebook_holds(page: str) -> None:
             assert squeeze(MACHINERY.sub("", cell.source)) in article
             for output in cell.outputs:
                 assert squeeze(output.get("text", "")) in article
+                table = BeautifulSoup(output.get("data", {}).get("text/html", ""), "html.parser").find("table")
+                assert table is None or squeeze(table.get_text()) in article
                 figures += any(mime.startswith("image/") for mime in output.get("data", {}))
     shown = parsed.select(".cell_output img")
     assert len(shown) == figures
