@@ -103,6 +103,20 @@ def test_each_page_has_a_description_of_its_own() -> None:
     assert all(len(text) > 30 for text in described) and len(set(described)) == len(ALL_PAGES)
 
 
+def test_the_title_page_has_a_card_for_each_chapter_in_order_with_picture_question_and_time() -> None:
+    cards = soup("book/intro.html").select(".chapter-cards li")
+    listed = [link["href"] for link in soup("book/intro.html").select("nav.bd-links a[href*='notebooks/']")]
+    assert [card.a["href"] for card in cards] == listed and len(cards) == len(ALL_CHAPTERS)
+    for card in cards:
+        chapter = soup(f"notebooks/{Path(card.a['href']).name}")
+        title = squeeze(chapter.h1.get_text()).removesuffix("#")
+        assert title == ": ".join(part.get_text() for part in (card.a, *card.select("h3 span")))
+        question, time = (squeeze(part.get_text()) for part in card.find_all("p"))
+        assert "?" in question and re.fullmatch(r"Runs in about [\w-]+ seconds.*\.", time)
+        said = squeeze(chapter.find("article").get_text())
+        assert time.removeprefix("Runs in ") in said and card.img["src"].endswith(".svg")
+
+
 def test_the_report_names_notebooks_times_and_versions() -> None:
     rows = [row.find_all("td") for row in soup("book/about.html").find_all("tr")]
     *tested, total = [row for row in rows if len(row) == 5]
