@@ -96,6 +96,7 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
     """Put what comes out, and the paragraph that says it, into <details> below the question."""
     questions = [node for node in doctree.findall(nodes.paragraph) if is_prediction(node)]
     for number, question in enumerate(questions):
+        question["classes"].append("predict")
         section = question.parent
         answer = find_answer(section.children[section.index(question) + 1 :])
         if not answer:
@@ -112,8 +113,17 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
         section[place:place] = [raw(summary), shown, *following, raw("</details>")]
 
 
+def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
+    """Name what an exercise is, *Build.* or *Debug.*, so that a style can show it."""
+    for section in doctree.findall(nodes.section):
+        tasks = [node for node in section if isinstance(node, nodes.paragraph)]
+        exercise = section.next_node(nodes.title).astext().startswith("Exercise ")
+        if exercise and tasks and isinstance(tasks[0][0], nodes.emphasis):
+            tasks[0][0]["classes"].append("kind")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks; before the contents are collected, where a folded solution is no heading."""
-    for fold in (drop_machinery, cover_answers, fold_setup, fold_solutions):
+    for fold in (drop_machinery, mark_kinds, cover_answers, fold_setup, fold_solutions):
         app.connect("doctree-read", fold, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
