@@ -115,5 +115,6 @@ def test_folded_code_says_what_it_is(page: str) -> None:
     for fold in soup(page).select("details.above-input"):
         source, prompt = fold.select_one("pre").get_text(), fold.summary.get_text()
         titled = re.match(r"# (What .+)", source)
-        expected = titled[1] if titled else "the bounds that hold on every machine" if "assert" in source else "the code"
+        untitled = "the bounds that hold on every machine" if "assert" in source else "the code"
+        expected = titled[1] if titled else untitled
         assert f"Show: {expected}" in prompt and f"Hide: {expected}" in prompt
