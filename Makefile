@@ -73,8 +73,9 @@ serve: book ## show the book at http://localhost:8000 (PORT=8001 for another por
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 $(PORT)
 
 zip: book ## the book as one file to hand around: attention-measured.zip; unpack it and open index.html
-	@rm -f attention-measured.zip
-	@cd _build/html && ../../$(PY) -m zipfile -c ../../attention-measured.zip $$(ls)
+	@rm -rf .build/zip && mkdir -p .build/zip && cp -R _build/html .build/zip/attention-measured
+	@$(PY) -c 'import shutil; shutil.make_archive("attention-measured", "zip", ".build/zip", "attention-measured")'
+	@rm -rf .build/zip
 	@echo "attention-measured.zip"
 
 student: $(READY) ## the notebooks without solutions, in student/

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any, cast
 
@@ -96,11 +95,10 @@ def list_prose(doctree: nodes.document) -> Iterator[nodes.Text]:
             yield text
 
 
-def link(app: Sphinx, docname: str, target: str, anchor: str, text: str, preview: str) -> nodes.raw:
-    """A link with a preview, as HTML: a script shows it, and without one the browser does."""
+def link(app: Sphinx, docname: str, target: str, anchor: str, text: str, preview: str) -> nodes.reference:
+    """A link with a preview: a script shows it, and without one the browser shows the title."""
     href = f"#{anchor}" if target == docname else f"{app.builder.get_relative_uri(docname, target)}#{anchor}"
-    html = f'<a class="preview" href="{href}" title="{escape(preview)}">{escape(text)}</a>'
-    return nodes.raw("", html, format="html")
+    return nodes.reference("", text, internal=True, refuri=href, reftitle=preview, classes=["preview"])
 
 
 def link_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
