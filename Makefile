@@ -30,10 +30,11 @@ TESTED := $(patsubst notebooks/%.ipynb,.build/tested/%,$(shell ls -S notebooks/*
 PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/null))
 TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_static/* book/_templates/*) $(shell find book/_ext -name "*.py"))
 TOOLS := $(wildcard tools/*.py)
+PAPER := $(wildcard tools/paper/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site notebooks serve zip student repository links lint clean FORCE
+.PHONY: help book test code site notebooks serve zip pdf epub student repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -77,6 +78,10 @@ zip: book ## the book as one file to hand around: attention-measured.zip; unpack
 	@cd _build/html && ../../$(PY) -m zipfile -c ../../attention-measured.zip $$(ls)
 	@echo "attention-measured.zip"
 
+pdf: attention-measured.pdf ## the book to print and to search, as it stands: attention-measured.pdf; needs Chromium
+
+epub: attention-measured.epub ## the book for e-readers, as it stands: attention-measured.epub
+
 student: $(READY) ## the notebooks without solutions, in student/
 	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
 	    --TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=solution
@@ -88,7 +93,8 @@ links: $(READY) ## ask every link to another site whether it still leads somewhe
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed student attention-measured.zip
+	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student \
+	    attention-measured.zip attention-measured.pdf attention-measured.epub
 
 # ---- the environment --------------------------------------------------------------------------------------------------
 
@@ -118,7 +124,7 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
-NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
+NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(filter %.py,$(PAPER)) $(call python,tests book/_ext)
 NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
 NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard README.md book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
@@ -182,6 +188,18 @@ _build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) tools/outputs.py .build/list/
 	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q > .build/html.log 2>&1 \
 	    || { cat .build/html.log; echo "the pages could not be built: see above" >&2; exit 1; }
 	@mv .build/html.new $@
+
+# The book as one page, of which PDF and EPUB are made. The page on this build tells of the tests that left their logs.
+.build/paper/page/index.html: $(TEXTS) $(NOTEBOOKS) $(SETTINGS) $(wildcard .build/log/*.xml) tools/outputs.py \
+    tools/repository.py tools/paper/__init__.py tools/paper/arrange.py tools/paper/page.py tools/paper/page.html \
+    tools/paper/writer.py .build/list/pages $(READY) Makefile pyproject.toml
+	@$(PY) -m tools.paper.page
+
+attention-measured.pdf: .build/paper/page/index.html tools/paper/pdf.py
+	@$(PY) -m tools.paper.pdf
+
+attention-measured.epub: .build/paper/page/index.html $(filter tools/paper/epub%,$(PAPER)) tools/paper/formulas.py
+	@$(PY) -m tools.paper.epub
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.
 $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \
