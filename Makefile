@@ -192,13 +192,13 @@ _build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) tools/outputs.py .build/list/
 # The book as one page, of which PDF and EPUB are made. The page on this build tells of the tests that left their logs.
 .build/paper/page/index.html: $(TEXTS) $(NOTEBOOKS) $(SETTINGS) $(wildcard .build/log/*.xml) tools/outputs.py \
     tools/repository.py tools/paper/__init__.py tools/paper/arrange.py tools/paper/page.py tools/paper/page.html \
-    tools/paper/writer.py .build/list/pages $(READY) Makefile pyproject.toml
+    tools/paper/writer.py tools/paper/print.css .build/list/pages $(READY) Makefile pyproject.toml
 	@$(PY) -m tools.paper.page
 
 attention-measured.pdf: .build/paper/page/index.html tools/paper/pdf.py
 	@$(PY) -m tools.paper.pdf
 
-attention-measured.epub: .build/paper/page/index.html $(filter tools/paper/epub%,$(PAPER)) tools/paper/formulas.py
+attention-measured.epub: .build/paper/page/index.html $(addprefix tools/paper/,epub.py package.py formulas.py ereader.css)
 	@$(PY) -m tools.paper.epub
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.

@@ -183,7 +183,7 @@ def arrange_book(tree: nodes.document, parts: Parts, config: Config) -> None:
         *wrap_file(contents, "Contents", "toc"),
         *wrap_file(introduction, "Introduction", "introduction"),
     ]
-    for number, (docname, file) in enumerate((name, files[name]) for _, names in parts for name in names):
-        body += wrap_file(file, head_of(sections[docname]), f"file-{number + 1}")
+    for docname, file in ((name, files[name]) for _, names in parts for name in names):
+        body += wrap_file(file, head_of(sections[docname]), docname.rpartition("/")[2])
     tree.children = []
     tree.extend([*body, *(wrap_file(solutions, "Solutions", "appendix") if solutions else [])])

@@ -55,6 +55,7 @@ def configure() -> dict[str, Any]:
         "extensions": choose_extensions(config["extensions"]),
         "version": read_version(),
         "language": "en",
+        "html_context": {"author": config["author"], "rights": config["copyright"]},
         "html_theme": "basic",
         "html_permalinks": False,
         "html_math_renderer": "paper",
@@ -95,7 +96,7 @@ def main() -> None:
     root = PAGE.parent / "book/intro.html"
     # Sphinx writes addresses as seen from the folder above that of the root: without this no style and no picture.
     root.replace(PAGE)
-    shutil.copy(ROOT / "book/_static/paper.css", PAGE.parent / "_static")
+    shutil.copy(Path(__file__).parent / "print.css", PAGE.parent / "_static")
 
 
 if __name__ == "__main__":
