@@ -34,7 +34,7 @@ PAPER := $(wildcard tools/paper/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site notebooks serve zip pdf epub student repository links lint clean FORCE
+.PHONY: help book test code site paper notebooks serve zip pdf epub student repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -52,6 +52,7 @@ test: ## everything that CI checks, a part only where its inputs changed: make c
 	@$(MAKE) --no-print-directory code
 	@$(MAKE) --no-print-directory book
 	@$(MAKE) --no-print-directory site
+	@$(MAKE) --no-print-directory paper
 
 code: $(READY) ## test what needs no page: lint, types, the package, the cells that guard a chapter, the planted faults
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
@@ -62,6 +63,10 @@ site: $(READY) ## test the pages that `make book` built: in the browser, and the
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab)
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%)
 	@echo "The site: every test passed"
+
+paper: $(READY) ## test the book as one file, which `make pdf` and `make epub` make
+	@$(MAKE) --no-print-directory .build/passed/paper
+	@echo "The book as one file: every test passed"
 
 lint: $(READY)
 	@$(MAKE) --no-print-directory .build/passed/lint
@@ -78,9 +83,10 @@ zip: book ## the book as one file to hand around: attention-measured.zip; unpack
 	@cd _build/html && ../../$(PY) -m zipfile -c ../../attention-measured.zip $$(ls)
 	@echo "attention-measured.zip"
 
-pdf: attention-measured.pdf ## the book to print and to search, as it stands: attention-measured.pdf; needs Chromium
+pdf: $(if $(BROWSER),attention-measured.pdf) ## the book to print and to search: attention-measured.pdf; needs Chromium
+	@$(if $(BROWSER),:,echo "make pdf needs Chromium: none is installed as chromium, chromium-browser or google-chrome" >&2; exit 1)
 
-epub: attention-measured.epub ## the book for e-readers, as it stands: attention-measured.epub
+epub: attention-measured.epub ## the book for e-readers: attention-measured.epub
 
 student: $(READY) ## the notebooks without solutions, in student/
 	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
@@ -132,6 +138,7 @@ NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildc
     book/_static/book.css _config.yml jupytext.toml .gitignore
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
+NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 
 # Lists of files, rewritten only when a file comes or goes: so that a deletion counts as a change.
@@ -150,10 +157,11 @@ RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist loadscope
 # The pages that changed since they passed, by their content: each build writes all of them.
 RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) --dist worksteal -rs \
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
+RUN_paper = $(PY) -m pytest -q $(BARE) -p no:nbval tests/paper -rs
 RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 
 .build/passed/lint .build/passed/package .build/passed/chapters .build/passed/faults .build/passed/site \
-.build/passed/colab: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
+.build/passed/colab .build/passed/paper: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
 	@mkdir -p $(@D) && touch $@.new
 	$(RUN_$*)
 	@mv $@.new $@

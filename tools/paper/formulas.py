@@ -26,6 +26,20 @@ def prepare(tex: str) -> str:
     return tex
 
 
+def space_out(mathml: ElementTree.Element) -> None:
+    """Set functions such as sin apart from what they act on, and a fraction bar in the line close to its numbers."""
+    for row in mathml.iter():
+        for place, name in reversed(list(enumerate(row))):
+            if name.tag == f"{{{MATHML}}}mo" and name.text == "/":
+                name.attrib.update(lspace="0em", rspace="0em")
+            if name.tag != f"{{{MATHML}}}mi" or len(name.text or "") < 2 or row.tag != f"{{{MATHML}}}mrow":
+                continue
+            for beside in (place + 1, place):
+                neighbour = row[beside - (beside == place)] if 0 < beside < len(row) else name
+                if neighbour is not name and neighbour.tag != f"{{{MATHML}}}mo":
+                    row.insert(beside, ElementTree.Element(f"{{{MATHML}}}mspace", width="0.167em"))
+
+
 def join_letters(mathml: ElementTree.Element) -> None:
     """Make one word of the upright letters of a name, which would be spelled out."""
     for row in mathml.iter(f"{{{MATHML}}}mrow"):
@@ -47,6 +61,7 @@ def set_formula(tex: str, display: bool) -> ElementTree.Element:
     left = [text for text in mathml.itertext() if "\\" in text]
     if left:
         raise ValueError(f"{tex!r} keeps {left[0]!r}")
+    space_out(mathml)
     join_letters(mathml)
     mathml.set("alttext", tex)
     return mathml

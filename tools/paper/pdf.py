@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pikepdf
 import pypdfium2
+from lxml import html
 from playwright.sync_api import Page, sync_playwright
 
 from tools.paper import PAGE, PDF
-from tools.paper.page import read_version
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "make pdf needs Chromium, and none of chromium, chromium-browser, google-chrome is installed"
@@ -129,10 +129,28 @@ def find_missing(source: str, pdf: bytes) -> set[str]:
     return set(CHINESE.findall(source)) - set(printed)
 
 
-def finish(pdf: bytes, target: Path, version: str) -> None:
-    """Write the file a third as large, with its version, and so that a reader shows title and bookmarks."""
+def squeeze(text: str) -> str:
+    """A text without its spaces."""
+    return "".join(text.split())
+
+
+def correct_bookmarks(book: pikepdf.Pdf, headings: list[str]) -> None:
+    """Give bookmarks back the space that Chromium loses where a heading goes on in the next line."""
+    known = {squeeze(heading): " ".join(heading.split()) for heading in headings}
+    for entry in book.objects:
+        if isinstance(entry, pikepdf.Dictionary) and "/Title" in entry and "/Parent" in entry:
+            title = str(entry.Title)
+            entry.Title = pikepdf.String(known.get(squeeze(title), title))
+
+
+def finish(pdf: bytes, source: str, target: Path) -> None:
+    """Write the file a third as large, with what is known of it, and so that a reader shows title and bookmarks."""
+    page = html.document_fromstring(source.encode())
+    facts = {name: page.xpath(f"string(//meta[@name='{name}']/@content)") for name in ("author", "version")}
     with pikepdf.open(io.BytesIO(pdf)) as book:
-        book.docinfo["/Subject"] = f"Version {version}"
+        correct_bookmarks(book, [heading.text_content() for heading in page.iter("h1", "h2", "h3", "h4")])
+        book.docinfo["/Author"] = facts["author"]
+        book.docinfo["/Subject"] = f"Version {facts['version']}"
         book.Root.PageMode = pikepdf.Name.UseOutlines
         book.Root.ViewerPreferences = pikepdf.Dictionary(DisplayDocTitle=True)
         book.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate, compress_streams=True)
@@ -144,11 +162,12 @@ def main() -> None:
     Raises:
         SystemExit: if a font is missing.
     """
+    source = PAGE.read_text("utf-8")
     pdf = print_page(PAGE)
-    missing = find_missing(PAGE.read_text("utf-8"), pdf)
+    missing = find_missing(source, pdf)
     if missing:
         raise SystemExit(f"no font on this machine has {''.join(sorted(missing))}: install one, as Noto Serif CJK SC")
-    finish(pdf, PDF, read_version())
+    finish(pdf, source, PDF)
     print(PDF.name)
 
 
