@@ -60,6 +60,13 @@ def test_the_contents_tell_the_page_of_each_chapter(marks: dict[str, int], pages
         assert f"{number}{squeeze(title)}{marks[title]}" in contents
 
 
+def test_sections_of_one_name_are_told_apart(marks: dict[str, int], pages: list[str]) -> None:
+    contents = squeeze("".join(pages[marks["Contents"] - 1 : marks["Introduction"] - 1]))
+    numbers = [int(number) for number in re.findall(r"Exercises(\d+)Goingfurther", contents)]
+    assert len(numbers) == len(list_chapters())
+    assert numbers == sorted(set(numbers))
+
+
 def test_each_page_but_the_title_page_has_its_number_and_a_running_title(
     marks: dict[str, int], pages: list[str]
 ) -> None:

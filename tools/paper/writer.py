@@ -9,10 +9,12 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.singlehtml import SingleFileHTMLBuilder
+from sphinx.util import logging
 
 from tools.paper.arrange import arrange_book, find_parts, name_anchor
 from tools.repository import FIRST_LINE
 
+LOGGER = logging.getLogger(__name__)
 MACHINERY = ("# NBVAL_IGNORE_OUTPUT", "# @title")
 MOST_LINES_TOGETHER = 20  # of a cell and what it prints; a longer one may go on on the next page
 MOST_LINES_ABOVE_FIGURE = 14
@@ -26,20 +28,28 @@ class PaperBuilder(SingleFileHTMLBuilder):
         parts = find_parts(self.env.get_doctree(self.config.root_doc))
         tree = super().assemble_doctree()
         arrange_book(tree, parts, self.config)
+        report_dead_links(tree)
         return tree
 
     def fix_refuris(self, tree: nodes.Node) -> None:
         """Make ids and links unique: each chapter has a section "Exercises", and Sphinx leads to the first of them."""
-        for file in tree.findall(addnodes.start_of_file):
-            for node in file.findall(nodes.Element):
-                node["ids"] = [name_anchor(file["docname"], name) for name in node["ids"]]
-                if "refid" in node:
-                    node["refid"] = name_anchor(file["docname"], node["refid"])
+        root = self.config.root_doc
+        owners = {
+            node: file["docname"]
+            for file in tree.findall(addnodes.start_of_file)
+            for node in file.findall(nodes.Element)
+        }
+        for node in tree.findall(nodes.Element):
+            docname = owners.get(node, root)
+            node["ids"] = [name_anchor(docname, name) for name in node["ids"]]
+            if "refid" in node:
+                node["refid"] = name_anchor(docname, node["refid"])
         for link in tree.findall(nodes.reference):
             head, document, rest = link.get("refuri", "").partition("#document-")
-            docname, sharp, name = rest.partition("#")
+            docname, _, name = rest.partition("#")
             if document and not head:
-                link["refuri"] = "#" + (name_anchor(docname, name) if sharp and name else f"document-{docname}")
+                whole = "introduction" if docname == root else f"document-{docname}"
+                link["refuri"] = f"#{name_anchor(docname, name) if name else whole}"
 
     def assemble_toc_fignumbers(self) -> dict[str, dict[str, dict[str, tuple[int, ...]]]]:
         """Find the numbers of figures under their unique ids."""
@@ -51,6 +61,16 @@ class PaperBuilder(SingleFileHTMLBuilder):
             }
             for root, kinds in found.items()
         }
+
+
+def report_dead_links(tree: nodes.document) -> None:
+    """Warn of a link inside the book to a place that the book does not have."""
+    places = {name for node in tree.findall(nodes.Element) for name in node["ids"]}
+    places |= {f"document-{file['docname']}" for file in tree.findall(addnodes.start_of_file)} | {"introduction"}
+    for link in tree.findall(nodes.reference):
+        target = link.get("refuri", "#")[1:] if link.get("refuri", "").startswith("#") else link.get("refid")
+        if target and target not in places:
+            LOGGER.warning("the book has no place called %s, to which a link leads", target)
 
 
 def drop_machinery(app: Sphinx, doctree: nodes.document) -> None:
