@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from tests.site.axe import COLOURS, find_faults
+from tests.site.layout import find_cut
 from tests.site.pages import ALL_CHAPTERS
 from tests.site.windows import switch_theme
 
@@ -93,6 +94,9 @@ def inspect(window: Any, page: str, themes: tuple[str, str]) -> list[str]:
         faults += check_solution(window)
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
     faults += check_width(window)
+    width = window.viewport_size["width"]
+    for other in (1440, 1280) if width == 1280 else (768, width):
+        faults += find_cut(window, other)
     for theme, rules in zip(themes, (None, COLOURS), strict=True):
         switch_theme(window, theme)
         seen = find_faults(window, rules)

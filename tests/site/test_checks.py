@@ -68,6 +68,18 @@ FAULTS = {
         r"\d+ formulas, \d+ of them set",
     ),
     "something too wide": ('<div style="width: 500px">wide</div>', "scrolls sideways: [5-9]"),
+    "a line that is cut": (
+        OUTPUT.format(f'<pre style="overflow: hidden; white-space: pre !important">{"cut " * 40}</pre>'),
+        "390 px: output 'cut cut.* is cut by",
+    ),
+    "code that scrolls without a sign": (
+        f'<div class="highlight" style="overflow-x: auto"><pre style="width: 900px">{"wide " * 30}</pre></div>',
+        "390 px: code 'wide wide .* hides 7.. px without a sign",
+    ),
+    "a figure whose letters are lost": (
+        FIGURE.format("<path d='M0 0h90v90h-90' fill='white'/>").replace("<img", '<img style="width: 60px"'),
+        "390 px: figure '' has letters of 8.0 px",
+    ),
     "a second search box": ('<input type="search" aria-label="Search">', "2 search boxes"),
     "a foreign request": ('<img src="https://example.org/spy.png" alt="">', "asked https://example.org/spy.png"),
     "a file that is missing": ('<img src="nowhere.png" alt="">', "not loaded: .*nowhere.png"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -12,9 +13,12 @@ from sphinx.config import Config
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 MENDED = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
-    # A formula wider than a phone scrolls, so the keyboard must be able to get there.
-    '<div class="math notranslate nohighlight">': '<div class="math notranslate nohighlight" tabindex="0">',
 }
+
+
+# What is printed in columns keeps them and scrolls; all else that is printed wraps.
+COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
+ATTACHED = re.compile(r"^[.,;:?!)\]’”%-]\S*")
 
 
 def adjust_theme(app: Sphinx, config: Config) -> None:
@@ -37,6 +41,24 @@ def drop_thebe(app: Sphinx, config: Config) -> None:
     app.registry.css_files[:] = [entry for entry in app.registry.css_files if entry[0] != "sphinx-thebe.css"]
 
 
+def mark_columns(app: Sphinx, doctree: nodes.document) -> None:
+    """Tell the style sheet which outputs stand in columns."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.parent.get("nb_element") == "cell_code_output" and COLUMNS.search(block.astext()):
+            block["classes"].append("columns")
+
+
+def keep_together(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what follows a formula without a space, such as a full stop, on its line."""
+    for formula in list(doctree.findall(nodes.math)):
+        parent, place = formula.parent, formula.parent.index(formula)
+        after = parent[place + 1] if place + 1 < len(parent) else None
+        attached = ATTACHED.match(after.astext()) if isinstance(after, nodes.Text) else None
+        if after is not None and attached:
+            together = nodes.inline("", "", formula.deepcopy(), nodes.Text(attached[0]), classes=["nobreak"])
+            parent[place : place + 2] = [together, nodes.Text(after.astext()[attached.end() :])]
+
+
 def finish_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
@@ -55,5 +77,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks."""
     app.connect("config-inited", adjust_theme)
     app.connect("config-inited", drop_thebe)
+    app.connect("doctree-read", mark_columns)
+    app.connect("doctree-read", keep_together)
     app.connect("html-page-context", finish_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,86 @@
+"""The faces of the pages: a serif for text, a sans for what surrounds it, a monospace for code, and Chinese for both.
+
+Each is cut, from an installed package, down to the characters that the pages use.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+from fontTools.subset import Options, Subsetter, load_font, save_font
+from sphinx.application import Sphinx
+
+# What a face is called in fonts.css: the package that has it, and where.
+FACES = {
+    "text": ("font_source_serif_pro", "files/SourceSerifPro-Regular.otf"),
+    "text-italic": ("font_source_serif_pro", "files/SourceSerifPro-It.otf"),
+    "text-semibold": ("font_source_serif_pro", "files/SourceSerifPro-Semibold.otf"),
+    "sans": ("font_source_sans_pro", "files/SourceSansPro-Regular.otf"),
+    "sans-semibold": ("font_source_sans_pro", "files/SourceSansPro-Semibold.otf"),
+    "mono": ("matplotlib", "mpl-data/fonts/ttf/DejaVuSansMono.ttf"),
+    "chinese": ("pylopdf_fonts_zh_cn", "NotoSerifSC-Regular.otf"),
+    "chinese-sans": ("pylopdf_fonts_zh_cn", "NotoSansSC-Regular.otf"),
+}
+LICENCES = {
+    "source-serif-pro.txt": ("font_source_serif_pro", "files/LICENSE.txt"),
+    "source-sans-pro.txt": ("font_source_sans_pro", "files/LICENSE.txt"),
+    "dejavu.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_DEJAVU"),
+    "noto-sc.txt": ("pylopdf_fonts_zh_cn", "../pylopdf_fonts_zh_cn-*.dist-info/licenses/LICENSE"),
+}
+# What a reader may type, or a script may write, beside what the pages hold.
+PLAIN = {chr(code) for code in range(0x20, 0x7F)} | set("‘’“”–—…×·○●✓✗→←↑↓≤≥≈−")
+
+
+def find_file(package: str, name: str) -> Path:
+    """A file of an installed package; it may lie beside the package."""
+    spec = importlib.util.find_spec(package)
+    found = [] if spec is None or spec.origin is None else sorted(Path(spec.origin).parent.glob(name))
+    if not found:
+        raise RuntimeError(
+            f"{package} with {name} is not installed: run `make book`, or pip install -r requirements.txt"
+        )
+    return found[0]
+
+
+def read_characters(pages: Iterator[Path]) -> set[str]:
+    """The characters of the pages: what they show, and also their tags, which are plain."""
+    return set("").union(*(unescape(re.sub(r"<svg.*?</svg>", "", page.read_text("utf-8"))) for page in pages))
+
+
+def cut_font(source: Path, target: Path, characters: set[str]) -> None:
+    """Write the part of a font that draws some characters, compressed for the web."""
+    options = Options(flavor="woff2", layout_features=["kern", "liga", "mark", "mkmk", "ccmp", "locl", "tnum"])
+    options.hinting = False  # a third of a face, for screens of another time
+    options.drop_tables += ["FFTM"]
+    with load_font(str(source), options, lazy=True) as font:
+        subsetter = Subsetter(options)
+        subsetter.populate(text="".join(sorted(characters)))
+        subsetter.subset(font)
+        save_font(font, str(target), options)
+
+
+def place_fonts(app: Sphinx, error: Exception | None) -> None:
+    """Put the faces, and their licences, beside the pages."""
+    if error or app.builder.format != "html":
+        return
+    target = Path(app.outdir) / "_static/fonts"
+    target.mkdir(parents=True, exist_ok=True)
+    characters = PLAIN | read_characters(Path(app.outdir).rglob("*.html"))
+    han = {
+        character for character in characters if "\u2e80" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
+    }
+    for face, (package, name) in FACES.items():
+        cut_font(find_file(package, name), target / f"{face}.woff2", han if "chinese" in face else characters - han)
+    for licence, (package, name) in LICENCES.items():
+        shutil.copy(find_file(package, name), target / licence)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the hook."""
+    app.connect("build-finished", place_fonts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,47 @@
+// What is wider than its place fades on the side where more is hidden, and the keyboard can reach and scroll it.
+(() => {
+  "use strict";
+  const NAMES = [[".scrolls", "Figure"], [".highlight pre", "Code"], ["div.math", "Formula"], [".pst-scrollable-table-container, .output.text_html", "Table"]];
+  const tell = (box) => {
+    const hidden = box.scrollWidth - box.clientWidth, at = box.scrollLeft;
+    const sides = [at > 1 && "left", at < hidden - 1 && "right"].filter(Boolean).join(" ");
+    if (hidden > 1 && sides) box.dataset.more = sides;
+    else delete box.dataset.more;
+    return hidden > 1;
+  };
+  const look = (box, name) => {
+    if (!box.clientWidth) return;
+    if (tell(box)) {
+      box.tabIndex = 0;
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", `${name}, wider than the page`);
+    } else if (box.getAttribute("role") === "group") {
+      for (const attribute of ["tabindex", "role", "aria-label"]) box.removeAttribute(attribute);
+    }
+  };
+  const names = new WeakMap();
+  const watch = new ResizeObserver((changed) => changed.forEach(({ target }) => {
+    const box = names.has(target) ? target : target.parentElement;
+    look(box, names.get(box));
+  }));
+  for (const [selector, name] of NAMES)
+    for (const box of document.querySelectorAll(`.bd-article :is(${selector})`)) {
+      if (box.closest(".highlight pre") && !box.matches("pre")) continue;
+      names.set(box, name);
+      box.removeAttribute("tabindex");
+      box.addEventListener("scroll", () => tell(box), { passive: true });
+      watch.observe(box);
+      if (box.firstElementChild) watch.observe(box.firstElementChild); // pictures come later, formulas are set later
+    }
+
+  // A formula in a line of text that is longer than the line scrolls by itself.
+  const article = document.querySelector(".bd-article");
+  const fit = () => {
+    const end = article.getBoundingClientRect().right;
+    for (const formula of article.querySelectorAll("span.math")) {
+      formula.classList.remove("wide");
+      if (formula.getBoundingClientRect().right > end) formula.classList.add("wide");
+    }
+  };
+  if (article) new ResizeObserver(fit).observe(article);
+})();
