@@ -41,7 +41,8 @@ def explore_pruning(
     check_words("heads", heads, shares.shape[1] - 1, "removals in right")
     check_words("questions", questions, shares.shape[2], "questions in right")
     for name, order in orders.items():
-        if isinstance(order, str) or not isinstance(order, Sequence) or sorted(order) != list(range(len(heads))):
+        numbers = order if isinstance(order, Sequence) and all(isinstance(head, int) for head in order) else []
+        if sorted(numbers) != list(range(len(heads))):
             raise ValueError(f"the order {name!r} must name each of the {len(heads)} heads once, got {order!r}")
     left = [Label(f"{count}") for count in range(len(heads), -1, -1)]
     sentences, tables = [], []

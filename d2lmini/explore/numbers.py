@@ -36,7 +36,7 @@ def check_words(name: str, words: Any, count: int, what: str) -> None:
 
 def write(number: float, digits: int = 3) -> str:
     """A number with so many decimals. It is rounded twice, so that all processors agree on one that is half-way."""
-    text = f"{float(f'{number:.7f}'):.{digits}f}"
+    text = f"{float(f'{number:.{digits + 3}f}'):.{digits}f}"
     return text if text.strip("-0.") else text.lstrip("-")
 
 

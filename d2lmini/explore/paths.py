@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +23,15 @@ _STYLE = (
 )
 
 
+@dataclass(frozen=True)
+class _Trace:
+    """What leads to an output: all connections, the inputs where they begin, and the shortest way from the first."""
+
+    cone: Sequence[Edge]
+    inputs: Sequence[int]
+    way: Sequence[Node]
+
+
 def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
     """Show what each output of a network sees: choose both, see the way from the first input.
 
@@ -30,8 +40,8 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
     Args:
         networks: for each name, the connections of a network. Each is a pair of nodes, from which to which, and a node
             is a pair: its position and its level, both counted from 0. The inputs are level 0, the outputs are the
-            highest level of that network. A connection leads upwards, or to the right on one level. All networks have
-            the same positions.
+            highest level of that network. A connection leads upwards, or to the right above the inputs. All networks
+            have the same positions.
 
     Returns:
         A panel: in a notebook it shows itself as the last value of a cell.
@@ -40,6 +50,27 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
         ValueError: if there is no network, a connection is not such a pair of nodes, networks differ in their number of
             positions, or the panel would have more than 20 KiB.
     """
+    graphs = _read_networks(networks)
+    count = 1 + max(node[0] for edge in graphs[0] for node in edge)
+    traces = [[_trace(edges, (b, _find_top(edges))) for b in range(count)] for edges in graphs]
+    names, outputs = [Label(name) for name in networks], [Label(_name("y", b)) for b in range(count)]
+    inside = "".join(_draw_network(a, edges, traces[a]) for a, edges in enumerate(graphs))
+    drawing = Drawing(2 * count, _HEIGHT + 2, inside)
+    sentences = [(f"a{a} b{b}", _say(b, trace)) for a, row in enumerate(traces) for b, trace in enumerate(row)]
+    seen = [(name, [str(len(trace.inputs)) for trace in row]) for name, row in zip(names, traces, strict=True)]
+    steps = [
+        (name, [str(len(t.way) - 1) if t.way else "–" for t in row]) for name, row in zip(names, traces, strict=True)
+    ]
+    choices = [
+        Choice("a", "Network", names),
+        Choice("b", "Output: the top row; inputs are the bottom row", outputs, drawing=drawing, columns=True),
+    ]
+    tables = [Table("Inputs seen", outputs, seen, "", "a"), Table("Steps from x₁", outputs, steps, "", "a")]
+    return build_panel("Which inputs an output sees", choices, sentences, tables, _STYLE)
+
+
+def _read_networks(networks: Any) -> list[list[Edge]]:
+    """The connections of each network, if all have outputs, and the same positions."""
     if not isinstance(networks, Mapping) or not networks:
         raise ValueError(f"networks must be a dictionary of connections, not empty, got {networks!r}")
     check_words("the names of networks", [*networks], len(networks), "networks")
@@ -47,34 +78,7 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
     sizes = {name: 1 + max(node[0] for edge in edges for node in edge) for name, edges in graphs.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"all networks must have the same positions, got {sizes}")
-    count = max(sizes.values())
-    outputs = [Label(_name("y", b)) for b in range(count)]
-    inside, sentences = "", []
-    seen: list[tuple[Label, list[str]]] = [(Label(name), []) for name in graphs]
-    steps: list[tuple[Label, list[str]]] = [(Label(name), []) for name in graphs]
-    for a, edges in enumerate(graphs.values()):
-        top = _find_top(edges)
-        inside += _draw(edges, f"a{a}", top)
-        for b in range(count):
-            cone, way = _trace(edges, (b, top))
-            inputs = sorted({node[0] for edge in cone for node in edge if node[1] == 0})
-            inside += _draw(cone, f"a{a} b{b} seen", top) + _draw([*pairwise(way)], f"a{a} b{b} way", top)
-            sentences.append((f"a{a} b{b}", _say(b, inputs, len(way) - 1)))
-            seen[a][1].append(str(len(inputs)))
-            steps[a][1].append(str(len(way) - 1) if way else "–")
-        inside += _draw_nodes(count, f"a{a}", top)
-    choices = [
-        Choice("a", "Network", [Label(name) for name in networks]),
-        Choice("b", "Output: top row; the bottom row are the inputs", outputs, (),
-               Drawing(2 * count, _HEIGHT + 2, inside), columns=True),
-    ]  # fmt: skip
-    tables = [Table("Inputs seen", outputs, seen, "", "a"), Table("Steps from x₁", outputs, steps, "", "a")]
-    return build_panel("Which inputs an output sees", choices, sentences, tables, _STYLE)
-
-
-def _draw_nodes(count: int, state: str, top: int) -> str:
-    dots = "".join(f"M{_place((x, y), top)}h0" for x in range(count) for y in range(top + 1))
-    return f'<path class="{state} nodes" d="{dots}"/>'
+    return [*graphs.values()]
 
 
 def _read_edges(name: str, edges: Any) -> list[Edge]:
@@ -90,8 +94,8 @@ def _read_edges(name: str, edges: Any) -> list[Edge]:
         numbers = (start, low, end, high)
         if any(not isinstance(number, int) or isinstance(number, bool) or number < 0 for number in numbers):
             raise ValueError(f"{wrong}, whole numbers from 0 on, got {edge!r}")
-        if (low, start) >= (high, end):
-            raise ValueError(f"{wrong} that lead upwards, or to the right on one level, got {edge!r}")
+        if (low, start) >= (high, end) or high == 0:
+            raise ValueError(f"{wrong} that lead upwards, or to the right above the inputs, got {edge!r}")
     return [((start, low), (end, high)) for (start, low), (end, high) in edges]
 
 
@@ -99,20 +103,29 @@ def _find_top(edges: Sequence[Edge]) -> int:
     return max(end[1] for _, end in edges)
 
 
-def _trace(edges: Sequence[Edge], output: Node) -> tuple[list[Edge], list[Node]]:
-    """The connections that lead to an output, and the shortest way to it from the first input, if there is one."""
+def _trace(edges: Sequence[Edge], output: Node) -> _Trace:
+    """Go down from an output, level by level or step by step, so that the first way found to a node is the shortest."""
     ways: dict[Node, list[Node]] = {output: [output]}
     cone: list[Edge] = []
     latest = [output]
     while latest:
-        found = [edge for edge in edges if edge[1] in latest and edge not in cone]
+        found = [edge for edge in edges if edge[1] in latest]
         cone += found
         latest = []
         for start, end in found:
             if start not in ways:
                 ways[start] = [start, *ways[end]]
                 latest.append(start)
-    return cone, ways.get((0, 0), [])
+    return _Trace(cone, sorted(position for position, level in ways if level == 0), ways.get((0, 0), []))
+
+
+def _draw_network(a: int, edges: Sequence[Edge], traces: Sequence[_Trace]) -> str:
+    top = _find_top(edges)
+    inside = _draw(edges, f"a{a}", top)
+    for b, trace in enumerate(traces):
+        inside += _draw(trace.cone, f"a{a} b{b} seen", top) + _draw([*pairwise(trace.way)], f"a{a} b{b} way", top)
+    dots = "".join(f"M{_place((x, y), top)}h0" for x in range(len(traces)) for y in range(top + 1))
+    return f'{inside}<path class="a{a} nodes" d="{dots}"/>'
 
 
 def _draw(edges: Sequence[Edge], state: str, top: int) -> str:
@@ -136,8 +149,10 @@ def _name(letter: str, position: int) -> str:
     return letter + "".join(chr(0x2080 + int(digit)) for digit in str(position + 1))
 
 
-def _say(output: int, inputs: Sequence[int], steps: int) -> str:
-    count = f"{len(inputs)} input{'s' * (len(inputs) != 1)}"
-    way = f"From x₁ it takes {steps} step{'s' * (steps != 1)}." if steps >= 0 else "x₁ does not reach it."
-    first, last = (_name("x", inputs[end]) for end in (0, -1)) if inputs else ("", "")
-    return f"{_name('y', output)} sees {count}{f', from {first} to {last}' if inputs else ''}. {way}"
+def _say(output: int, trace: _Trace) -> str:
+    if not trace.inputs:
+        return f"{_name('y', output)} sees no input."
+    count, steps = len(trace.inputs), len(trace.way) - 1
+    first, last = _name("x", trace.inputs[0]), _name("x", trace.inputs[-1])
+    way = f"From x₁ it takes {steps} step{'s' * (steps != 1)}." if trace.way else "x₁ does not reach it."
+    return f"{_name('y', output)} sees {count} input{'s' * (count != 1)}, from {first} to {last}. {way}"

@@ -36,45 +36,51 @@ def explore_positions(P: Tensor, delta: int = 3) -> Panel:
         ValueError: if `P` is not a matrix of at least two rows and an even number of columns, a pair is not sine and
             cosine of such an angle, `delta` is not a positive integer, or the panel would have more than 20 KiB.
     """
-    rows = read_numbers("P", P, ("positions", "columns"), -1, 1)
     check_size("delta", delta)
+    sines, cosines, step = _read_pairs(P)
+    count, pairs = sines.shape[1], range(len(step))
+    angles = torch.atan2(sines[:, :1], cosines[:, :1]) + step[:, None] * torch.arange(count)  # (pairs, positions)
+    parts = [_draw_waves(j, sines[j], cosines[j]) + _draw_hands(j, angles[j], step[j] * delta) for j in pairs]
+    drawing = Drawing(90 + 10 * count, 80, _draw_marks(count, delta) + "".join(parts))
+    sentences = [(f"a{j}", _say_step(j, step[j].item(), delta)) for j in pairs]
+    sentences += [
+        (f"a{j} b{i}", f"Position {i}: angle {write(angle, 2)} radians.")
+        for j in pairs
+        for i, angle in enumerate(angles[j].tolist())
+    ]
+    columns, positions = [Label(f"{2 * j} and {2 * j + 1}") for j in pairs], [Label(str(i)) for i in range(count)]
+    thin = f"The thin one stands {delta} further"
+    choices = [
+        Choice("a", "Pair of columns: sine (solid) and cosine (dashed)", columns),
+        Choice("b", f"Position: the thick hand. {thin}", positions, drawing=drawing),
+    ]
+    return build_panel("A pair of columns is a hand that turns", choices, sentences, _list(sines, cosines), _STYLE)
+
+
+def _read_pairs(P: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Sines and cosines, `(pairs, positions)`, and by how much the angle grows in one step, `(pairs,)`."""
+    rows = read_numbers("P", P, ("positions", "columns"), -1, 1)
     if rows.shape[0] < 2 or rows.shape[1] % 2:
         raise ValueError(f"P must have at least 2 positions and an even number of columns, got {tuple(rows.shape)}")
-    sines, cosines = rows[:, 0::2].T, rows[:, 1::2].T  # (pairs, positions) each
-    step = torch.atan2(sines[:, 1], cosines[:, 1]) - torch.atan2(sines[:, 0], cosines[:, 0])  # (pairs,)
-    angles = torch.atan2(sines[:, :1], cosines[:, :1]) + step[:, None] * torch.arange(rows.shape[0])
-    error = torch.maximum((angles.sin() - sines).abs(), (angles.cos() - cosines).abs())
+    pairs = torch.complex(rows[:, 1::2].T.contiguous(), rows[:, 0::2].T.contiguous())  # cosine + i sine
+    step = (pairs[:, 1] * pairs[:, 0].conj()).angle()
+    turned = pairs[:, :1] * torch.polar(torch.ones(1).double(), step[:, None] * torch.arange(rows.shape[0]))
+    error = torch.maximum((turned - pairs).abs(), (pairs.abs() - 1).abs()).amax(dim=1)
     if error.max() > 1e-3:
-        where = f"pair {int(error.amax(dim=1).argmax())} is off by {error.max():.3g}"
+        where = f"pair {int(error.argmax())} is off by {error.max():.3g}"
         raise ValueError(f"each pair of P must be sine and cosine of an angle that grows steadily, {where}")
-    count, pairs = rows.shape[0], range(len(step))
-    waves = "".join(_draw_waves(j, sines[j], cosines[j]) + _draw_hands(j, angles[j], step[j] * delta) for j in pairs)
-    marks = "".join(
+    return pairs.imag, pairs.real, step
+
+
+def _draw_marks(count: int, delta: int) -> str:
+    """The rim of the clock, and beside it where the two hands stand on the waves."""
+    rim = '<circle cx="40" cy="40" r="34" fill="none" stroke="currentColor" opacity=".3"/>'
+    return rim + "".join(
         f'<path class="b{i}{kind}" d="M{10 * x + 90} 0V80"/>'
         for i in range(count)
         for x, kind in ((i, ""), (i + delta, " ahead"))
         if x < count
     )
-    rim = '<circle class="rim" cx="40" cy="40" r="34" fill="none" stroke="currentColor" opacity=".3"/>'
-    drawing = Drawing(90 + 10 * count, 80, rim + marks + waves)
-    sentences = [(f"a{j}", _say_step(j, step[j].item(), delta)) for j in pairs]
-    sentences += [
-        (f"a{j} b{i}", f"Position {i}: angle {write(angles[j, i].item(), 2)} radians.")
-        for j in pairs
-        for i in range(count)
-    ]
-    choices = [
-        Choice(
-            "a", "Pair of columns: sine (solid) and cosine (dashed)", [Label(f"{2 * j} and {2 * j + 1}") for j in pairs]
-        ),
-        Choice(
-            "b",
-            f"Position: the thick hand. The thin one stands {delta} further",
-            [Label(str(i)) for i in range(count)],
-            drawing=drawing,
-        ),
-    ]
-    return build_panel("A pair of columns is a hand that turns", choices, sentences, _list(sines, cosines), _STYLE)
 
 
 def _draw_waves(j: int, sine: Tensor, cosine: Tensor) -> str:
