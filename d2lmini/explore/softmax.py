@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 import torch
 from torch import Tensor
@@ -44,7 +45,9 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
     )  # (betas, sets, keys)
     names = [Label(f"β = {write(beta, 5).rstrip('0').rstrip('.')}") for beta in betas]
     sentences = [
-        (f"a{s} b{b}", _say(names[b].text, weights[b, s])) for s in range(len(sets)) for b in range(len(betas))
+        (f"a{s} b{b}", _say(titles[s], names[b].text, weights[b, s]))
+        for s in range(len(sets))
+        for b in range(len(betas))
     ]
     tables = [
         Table(
@@ -64,6 +67,7 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
     return build_panel("A softmax, soft or hard", choices, sentences, tables)
 
 
-def _say(name: str, weights: Tensor) -> str:
+def _say(title: str, name: str, weights: Tensor) -> str:
     heard = write(1 / weights.square().sum().item(), 1)
-    return f"With {name} the best key gets {write(weights.max().item())} of the weight. Keys heard: {heard}."
+    best = write(weights.max().item())
+    return f"{escape(title)}: with {name} the best key gets {best} of the weight. Keys heard: {heard}."

@@ -39,7 +39,7 @@ def test_softmax_of_powers_of_two_is_in_eighths() -> None:
     assert list_rows(panel)[0] == ["", "score 1.39", "score 0.69", "score 0", "score 0"]
     assert list_rows(panel)[1:3] == [["β = 0", *["0.250"] * 4], ["β = 1", "0.500", "0.250", "0.125", "0.125"]]
     heard = 64 / (16 + 4 + 1 + 1)
-    assert say(panel, "a0 b1") == f"With β = 1 the best key gets 0.500 of the weight. Keys heard: {heard:.1f}."
+    assert say(panel, "a0 b1") == f"one: with β = 1 the best key gets 0.500 of the weight. Keys heard: {heard:.1f}."
     assert list_rows(panel)[3][0] == "β = 2.5"
     assert [cell["style"] for cell in read(panel).find("tr", class_="b1").find_all("td")][:2] == [  # type: ignore[union-attr]
         "--w:0.500",
