@@ -123,7 +123,7 @@ NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
 NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard README.md book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
 NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
-    book/_static/book.css _config.yml jupytext.toml .gitignore
+    $(wildcard book/_static/*.css) _config.yml jupytext.toml .gitignore
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)

@@ -22,6 +22,7 @@ MACHINERY = [
     "_config.yml",
     "book/_ext",
     "book/_static/book.css",
+    "book/_static/explore.css",
     "book/_templates",
     "tools",
     "tests/book",
