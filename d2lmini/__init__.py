@@ -25,6 +25,8 @@ from d2lmini.attention.heads import transpose_output as transpose_output
 from d2lmini.attention.heads import transpose_qkv as transpose_qkv
 from d2lmini.attention.masks import from_mha_mask as from_mha_mask
 from d2lmini.attention.masks import to_mha_mask as to_mha_mask
+from d2lmini.explore.softmax import explore_softmax as explore_softmax
+from d2lmini.explore.attention import explore_attention as explore_attention
 
 # CNN, RNN, self-attention.
 from d2lmini.instruments.costs import count_flops as count_flops
@@ -37,6 +39,7 @@ from d2lmini.instruments.layers import RestrictedSelfAttention as RestrictedSelf
 from d2lmini.instruments.layers import SeparableConvolution as SeparableConvolution
 from d2lmini.instruments.receptive_field import find_maximum_path_length as find_maximum_path_length
 from d2lmini.instruments.receptive_field import find_receptive_field as find_receptive_field
+from d2lmini.explore.paths import explore_paths as explore_paths
 
 # Positional encoding, relative positions.
 from d2lmini.positions.added import LearnedPositionalEncoding as LearnedPositionalEncoding
@@ -51,6 +54,7 @@ from d2lmini.positions.rotary import RotaryEmbedding as RotaryEmbedding
 from d2lmini.positions.rotary import apply_rotary as apply_rotary
 from d2lmini.attention.scheme import RelativePositions as RelativePositions
 from d2lmini.positions.by_name import make_positions as make_positions
+from d2lmini.explore.positions import explore_positions as explore_positions
 
 # The Transformer block.
 from d2lmini.transformer.layers import AddNorm as AddNorm
@@ -60,6 +64,9 @@ from d2lmini.transformer.blocks import TransformerDecoderBlock as TransformerDec
 from d2lmini.transformer.stacks import TransformerEncoder as TransformerEncoder
 from d2lmini.transformer.stacks import TransformerDecoder as TransformerDecoder
 from d2lmini.transformer.stacks import DecoderOnlyTransformer as DecoderOnlyTransformer
+
+# What heads learn.
+from d2lmini.explore.heads import explore_pruning as explore_pruning
 
 # Reading reviews.
 from d2lmini.figures.heatmaps import draw_words as draw_words
