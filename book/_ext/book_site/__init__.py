@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-PARTS = ("theme", "folds", "formulas", "references", "cards", "figures", "fonts", "report", "package", "weight")
+PARTS = (
+    "theme",
+    "folds",
+    "formulas",
+    "references",
+    "cards",
+    "figures",
+    "fonts",
+    "languages",
+    "report",
+    "package",
+    "weight",
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

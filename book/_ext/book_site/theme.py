@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -16,6 +17,21 @@ MENDED = {
 }
 
 
+# The same in whole pages, where the theme's own templates have written it.
+TIDIED = {
+    r'<meta name="viewport" content="width=device-width, initial-scale=1"\s*/?>': "",  # said twice already
+    r"<title>(.+?)\s+(?:&#8212;|—)\s+\1</title>": r"<title>\1</title>",
+    r"<h1></h1>": "",
+    r'id="pst-page-toc-nav"': 'id="page-contents"',  # keyboard.js, and not the theme, marks the section that is read
+    r'(<i class="theme-switch[^>]*?)\s+title="[^"]*"': r"\1",  # the button's name would not be what it shows
+    r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
+    r'title="Toggle primary sidebar"': 'title="Chapters"',
+    r'title="Toggle secondary sidebar"': 'title="Contents"',
+}
+LOST = """<h1>Page not found</h1>
+<p>There is no page at this address. The book begins <a href="{home}">on its title page</a>, which lists its chapters;
+the search box finds words in all of them.</p>"""
+
 # What is printed in columns keeps them and scrolls; all else that is printed wraps.
 COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
 ATTACHED = re.compile(r"^[.,;:?!)\]’”%-]\S*")
@@ -27,7 +43,10 @@ def adjust_theme(app: Sphinx, config: Config) -> None:
     options["use_download_button"] = False
     options.setdefault("navbar_persistent", [])
     url = options.get("repository_url", "")
-    config["notfound_urls_prefix"] = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/
+    prefix = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/
+    config["notfound_urls_prefix"] = prefix
+    config["notfound_context"] = {"title": "Page not found", "body": LOST.format(home=f"{prefix}index.html")}
+    config["html_favicon"] = "book/_static/favicon.svg"
     if "/OWNER/" in url:
         for name in ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button"):
             options[name] = False
@@ -73,6 +92,17 @@ def finish_page(
     context["metatags"] = context.get("metatags", "") + description
 
 
+def tidy_pages(app: Sphinx, error: Exception | None) -> None:
+    """Tidy what the templates of the theme write into every page."""
+    if error or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        html = page.read_text("utf-8")
+        for old, new in TIDIED.items():
+            html = re.sub(old, new, html)
+        page.write_text(html, "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks."""
     app.connect("config-inited", adjust_theme)
@@ -80,4 +110,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", mark_columns)
     app.connect("doctree-read", keep_together)
     app.connect("html-page-context", finish_page)
+    app.connect("build-finished", tidy_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

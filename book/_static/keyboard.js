@@ -1,0 +1,68 @@
+// What a keyboard needs: buttons that keep the focus and say their state, drawers that close and give the focus back,
+// and a contents bar that marks the section which is read.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  // The theme takes the focus away from these when they are pressed.
+  for (const button of all(".theme-switch-button, .search-button, .primary-toggle, .secondary-toggle")) button.blur = () => {};
+
+  const name = () => {
+    const mode = { auto: "as the system", light: "light", dark: "dark" }[root.dataset.mode] ?? root.dataset.mode;
+    for (const button of all(".theme-switch-button")) button.setAttribute("aria-label", `Colours: ${mode}`);
+  };
+  new MutationObserver(name).observe(root, { attributes: true, attributeFilter: ["data-mode"] });
+  name();
+
+  for (const [side, wide] of [["primary", matchMedia("(min-width: 992px)")], ["secondary", matchMedia("(min-width: 1200px)")]]) {
+    const bar = document.getElementById(`pst-${side}-sidebar`), drawer = document.getElementById(`pst-${side}-sidebar-modal`);
+    const toggles = all(`.${side}-toggle`);
+    if (!bar || !drawer || !toggles.length) continue;
+    const close = Object.assign(document.createElement("button"), { type: "button", className: "drawer-close", textContent: "Close" });
+    close.addEventListener("click", () => drawer.close());
+    bar.prepend(close);
+    const tell = () => {
+      const open = drawer.open || (wide.matches && !bar.classList.contains("pst-sidebar-hidden"));
+      toggles.forEach((toggle) => toggle.setAttribute("aria-expanded", open));
+    };
+    let opener = null;
+    toggles.forEach((toggle) => toggle.addEventListener("click", () => { opener = toggle; }, true));
+    drawer.addEventListener("close", () => setTimeout(() => opener?.focus()));
+    const watch = new MutationObserver(tell);
+    watch.observe(drawer, { attributes: true, attributeFilter: ["open"] });
+    watch.observe(bar, { attributes: true, attributeFilter: ["class"] });
+    wide.addEventListener("change", tell);
+    tell();
+  }
+
+  addEventListener("DOMContentLoaded", () => setTimeout(() => all(".copybtn").forEach((button, i) => {
+    button.setAttribute("aria-label", `Copy code ${i + 1}`);
+  })));
+
+  // The section whose heading is the last one above the upper third; at the end of the page, the one that was asked for.
+  const links = all("#page-contents a[href^='#']");
+  const headings = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  const mark = () => {
+    const tops = headings.map((heading) => heading?.getBoundingClientRect().top ?? Infinity);
+    let read = tops.findLastIndex((top) => top < 0.2 * innerHeight);
+    const asked = links.findIndex((link) => link.hash === location.hash);
+    const end = scrollY + innerHeight >= root.scrollHeight - 2;
+    if (end && asked > read && tops[asked] < innerHeight) read = asked;
+    links.forEach((link, i) => {
+      link.classList.toggle("active", i === read);
+      link.parentElement.classList.toggle("active", link.parentElement.contains(links[read] ?? null));
+      if (i === read) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    });
+  };
+  let waiting = false;
+  const later = () => {
+    if (!waiting) requestAnimationFrame(() => { waiting = false; mark(); });
+    waiting = true;
+  };
+  if (links.length) {
+    for (const event of ["scroll", "resize", "hashchange"]) addEventListener(event, later, { passive: true });
+    mark();
+  }
+})();

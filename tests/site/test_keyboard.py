@@ -1,0 +1,92 @@
+"""The keyboard presses what it reaches: the focus stays where the reader is, names say what is, and marks are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.site.pages import ALL_CHAPTERS, SITE
+from tests.site.windows import open_page, open_window
+
+CHAPTER = f"{SITE.as_uri()}/{ALL_CHAPTERS[0]}"
+FOCUSED = "document.activeElement.className"
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any, server: str) -> Iterator[Any]:
+    with open_window(browser, server, reduced_motion="reduce") as window:
+        open_page(window, CHAPTER)
+        yield window
+        assert window.complaints == []
+
+
+def test_the_switch_of_the_theme_keeps_the_focus_and_says_its_state(window: Any) -> None:
+    switch = window.locator(".theme-switch-button").first
+    switch.focus()
+    names = []
+    for _ in range(3):
+        window.keyboard.press("Enter")
+        assert "theme-switch-button" in window.evaluate(FOCUSED)
+        names.append((window.evaluate("document.documentElement.dataset.mode"), switch.get_attribute("aria-label")))
+    assert sorted(names) == [("auto", "Colours: as the system"), ("dark", "Colours: dark"), ("light", "Colours: light")]
+
+
+@pytest.mark.parametrize("side", ["primary", "secondary"])
+@pytest.mark.parametrize("way", ["Escape", "Close"])
+def test_a_drawer_gives_the_focus_back(browser: Any, server: str, side: str, way: str) -> None:
+    with open_window(browser, server, width=390, reduced_motion="reduce") as phone:
+        open_page(phone, CHAPTER)
+        toggle, drawer = phone.locator(f".{side}-toggle").first, phone.locator(f"#pst-{side}-sidebar-modal")
+        for _ in range(2):
+            assert toggle.get_attribute("aria-expanded") == "false" and not drawer.is_visible()
+            toggle.focus()
+            phone.keyboard.press("Enter")
+            assert drawer.is_visible() and toggle.get_attribute("aria-expanded") == "true"
+            if way == "Escape":
+                phone.keyboard.press("Escape")
+            else:
+                drawer.locator(".drawer-close").focus()
+                phone.keyboard.press("Enter")
+            phone.wait_for_function(f"{FOCUSED}.includes('{side}-toggle')")
+
+
+def test_only_code_has_a_copy_button_and_each_has_a_name(window: Any) -> None:
+    names = window.locator(".copybtn").evaluate_all("all => all.map(button => button.getAttribute('aria-label'))")
+    assert len(names) == len(set(names)) == window.locator("div:not(.output) > .highlight > pre").count() > 10
+    assert all(name.startswith("Copy code ") for name in names)
+    assert window.locator(".output .copybtn").count() == 0
+
+
+def test_a_long_line_is_scrolled_by_the_keyboard(browser: Any, server: str) -> None:
+    with open_window(browser, server, width=390, reduced_motion="reduce") as phone:
+        open_page(phone, CHAPTER)
+        line = phone.locator(".cell_input pre[data-more]:visible").first
+        assert line.get_attribute("data-more") == "right"
+        line.focus()
+        phone.keyboard.press("ArrowRight")
+        phone.wait_for_function("document.activeElement.dataset.more.startsWith('left')")
+
+
+def test_the_contents_bar_marks_the_section_that_is_read(window: Any) -> None:
+    links = window.locator("#page-contents a[href^='#']").evaluate_all("all => all.map(link => link.hash)")
+    assert len(links) > 5
+    for hash_ in links:
+        window.evaluate(f"document.getElementById('{hash_[1:]}').scrollIntoView({{behavior: 'instant'}})")
+        read = """hash => { const end = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+            const marked = document.querySelector('#page-contents [aria-current=true]')?.hash;
+            return marked === hash || end; }"""
+        window.wait_for_function(read, arg=hash_)
+        assert window.locator("#page-contents [aria-current=true]").count() == 1
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_the_contents_bar_marks_the_section_that_was_asked_for(window: Any, place: int) -> None:
+    link = window.locator("#page-contents a[href^='#']").nth(place)
+    link.focus()
+    window.keyboard.press("Enter")
+    window.wait_for_function(
+        "document.querySelector('#page-contents [aria-current=true]')?.hash === location.hash && location.hash !== ''"
+    )
+    assert window.evaluate("location.hash") == link.get_attribute("href")
