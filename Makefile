@@ -79,8 +79,9 @@ serve: book ## show the book at http://localhost:8000 (PORT=8001 for another por
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 $(PORT)
 
 zip: book ## the book as one file to hand around: attention-measured.zip; unpack it and open index.html
-	@rm -f attention-measured.zip
-	@cd _build/html && ../../$(PY) -m zipfile -c ../../attention-measured.zip $$(ls)
+	@rm -rf .build/zip && mkdir -p .build/zip && cp -R _build/html .build/zip/attention-measured
+	@$(PY) -c 'import shutil; shutil.make_archive("attention-measured", "zip", ".build/zip", "attention-measured")'
+	@rm -rf .build/zip
 	@echo "attention-measured.zip"
 
 pdf: $(if $(BROWSER),attention-measured.pdf) ## the book to print and to search: attention-measured.pdf; needs Chromium
@@ -135,7 +136,7 @@ NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
 NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard README.md book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
 NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildcard book/_templates/*) \
-    book/_static/book.css _config.yml jupytext.toml .gitignore
+    $(wildcard book/_static/*) README.md _config.yml jupytext.toml .gitignore
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)

@@ -10,6 +10,7 @@ from d2lmini.figures.diagrams import draw_diagram as draw_diagram
 from d2lmini.figures.heatmaps import show_heatmaps as show_heatmaps
 from d2lmini.figures.heatmaps import show_tables as show_tables
 from d2lmini.figures.plot import plot as plot
+from d2lmini.figures.tables import Table as Table
 from d2lmini.train import train as train
 
 # Attention pooling, self-attention, multi-head attention.

@@ -129,12 +129,14 @@ def test_code_fits_on_a_screen(chapter: str) -> None:
 
 
 @each_chapter
-def test_each_figure_has_alt_text_and_its_own_cell(chapter: str) -> None:
+def test_each_figure_has_alt_text_a_caption_and_its_own_cell(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         if images(cell):
             assert len(images(cell)) == 1, f"{where}: one figure a cell, so that each has its alt text"
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
             assert len(alt.split()) >= 5, f"{where}: a figure without alt text (mystnb: image: alt in its metadata)"
+            caption = cell.metadata["mystnb"].get("figure", {}).get("caption", "")
+            assert caption.endswith("."), f"{where}: a figure without a caption (mystnb: figure: caption, a sentence)"
             assert {"image/svg+xml", "image/png"} <= set(images(cell)[0].data), f"{where}: not stored as SVG and PNG"
 
 

@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "book").glob("*.md"))}
 CHAPTERS = {name: text for name, text in PAGES.items() if "\nkernelspec:" in text}
 ENTRIES = re.findall(r"^## (.+)\n\n(.+)$", PAGES["glossary"], re.MULTILINE)
-SECONDS = {"ten": 10, "fifteen": 15, "forty": 40, "forty-five": 45, "fifty": 50, "sixty": 60}
 
 # What can be given by place in the package d2l: 0.17.6, the second Chinese edition, and 1.0.3, the English one.
 IN_D2L = {
@@ -62,15 +61,6 @@ def test_a_word_of_the_glossary_stands_where_the_glossary_says(word: str, entry:
     stems = [name[: max(3, len(name) - 3)] for name in re.findall(r"[\w-]{3,}", word.lower())]  # pruning, pruned
     missing = [stem for stem in stems if stem not in section]
     assert not missing, f"{word}: no {missing} in {place[1]}#{place[2]}"
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_the_introduction_gives_the_time_of_the_chapter(chapter: str) -> None:
-    said = re.search(r"\*\*Running time\*\*: about ([\w-]+) seconds", CHAPTERS[chapter])
-    row = re.search(
-        rf"^\| \[.+\]\(\.\./notebooks/{chapter}\.ipynb\) \| .+ \| (\d+) s \|$", PAGES["intro"], re.MULTILINE
-    )
-    assert said and row and SECONDS[said[1]] == int(row[1]), f"{chapter}: {said and said[0]}, but {row and row[1]} s"
 
 
 def test_the_cover_is_described_alike_wherever_it_stands() -> None:

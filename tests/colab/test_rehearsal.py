@@ -22,6 +22,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
+from book._ext.book_site.package import build_wheel
 from tools.kernels import over_files
 from tools.notebooks import NOTEBOOKS, ROOT
 from tools.repository import setup_cell
@@ -86,6 +87,12 @@ def play(colab: Path, fork: Path, cells: list[Any], folder: Path) -> list[str]:
     return [f"{out.ename}: {out.evalue}" for out in outputs if out.output_type == "error"]
 
 
+def forget_package(colab: Path) -> None:
+    """Remove what the test before has installed."""
+    for left in colab.glob("lib/python3*/site-packages/d2lmini*"):
+        shutil.rmtree(left)
+
+
 def begin(notebook: Any) -> list[Any]:
     """The cells through the one that follows the first section's title; a title can stand amid the text of a cell."""
     texts = ((i, cell.source) for i, cell in enumerate(notebook.cells) if cell.cell_type == "markdown")
@@ -95,8 +102,7 @@ def begin(notebook: Any) -> list[Any]:
 
 @pytest.mark.parametrize("chapter", sorted({WHOLE} | {path.stem for path in CHAPTERS}))
 def test_a_notebook_runs_alone_in_colab(fork: Path, colab: Path, tmp_path: Path, chapter: str) -> None:
-    for left in colab.glob("lib/python3*/site-packages/d2lmini*"):  # by the chapter before: each begins without it
-        shutil.rmtree(left)
+    forget_package(colab)
     notebook = nbformat.read(fork / f"notebooks/{chapter}.ipynb", as_version=4)
     cells = [cell for cell in (notebook.cells if chapter == WHOLE else begin(notebook)) if cell.cell_type == "code"]
     assert cells[0].source == setup_cell(URL) and len(cells) > 1
@@ -105,10 +111,26 @@ def test_a_notebook_runs_alone_in_colab(fork: Path, colab: Path, tmp_path: Path,
     assert cells[-1].outputs[0].text.startswith(str(colab))
 
 
-def test_without_an_address_the_setup_cell_says_what_to_do(fork: Path, colab: Path, tmp_path: Path) -> None:
-    cell = nbformat.v4.new_code_cell(setup_cell("https://github.com/OWNER/d2lmini"))
-    errors = play(colab, fork, [cell], tmp_path)
-    assert errors == ["SystemExit: Name the repository first: make repository URL=https://..."]
+NAMELESS = setup_cell("https://github.com/OWNER/d2lmini")
+
+
+def test_the_wheel_that_comes_with_the_pages_is_enough(colab: Path, fork: Path, tmp_path: Path) -> None:
+    beside, below = tmp_path / "beside", tmp_path / "above/notebooks"
+    below.mkdir(parents=True)
+    for wheel, notebook in ((beside, beside), (below.parent, below)):
+        forget_package(colab)
+        build_wheel(ROOT, wheel)
+        cells = [nbformat.v4.new_code_cell(source) for source in (NAMELESS, "import d2lmini\nprint(d2lmini.__file__)")]
+        assert play(colab, fork, cells, notebook) == []
+        assert cells[-1].outputs[0].text.startswith(str(colab))
+
+
+def test_without_wheel_and_address_the_setup_cell_says_where_the_package_is(
+    colab: Path, fork: Path, tmp_path: Path
+) -> None:
+    forget_package(colab)
+    [error] = play(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], tmp_path)
+    assert error == "SystemExit: Keep this notebook in the folder of the unpacked book: the package d2lmini is there."
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)

@@ -36,7 +36,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source, target = ROOT / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "cover.svg"))
         else:
             shutil.copy2(source, target)
     (folder / "_toc.yml").write_text(
@@ -45,6 +45,8 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "book/intro.md").write_text("# A mini-book\n\n## Where to go\n\nTo [Mini](../notebooks/mini.ipynb).\n")
     (folder / "book/references.bib").touch()
     (folder / "notebooks").mkdir()
+    (folder / "d2lmini").mkdir()
+    (folder / "d2lmini/__init__.py").write_text('"""The package of a mini-book."""\n')
     environment(folder)
     book = MiniBook(folder)
     for name in ("mini", "second"):

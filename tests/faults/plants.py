@@ -59,6 +59,10 @@ def drop_alt_text(notebook: Any) -> None:
     code_cells(notebook)[DRAWN].update(metadata={})
 
 
+def drop_caption(notebook: Any) -> None:
+    code_cells(notebook)[DRAWN].metadata["mystnb"].pop("figure")
+
+
 def store_stderr(notebook: Any) -> None:
     cell = code_cells(notebook)[PRINTED]
     cell.source = 'import sys\nprint("careful", file=sys.stderr)'
@@ -126,6 +130,7 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     "a solution that its checker rejects": (fail_solution, r"mini, code cell 5.*should print '✓'"),
     "a starter that is solved already": (solve_starter, r"mini, code cell 4.*should print 'not attempted yet'"),
     "a figure without alt text": (drop_alt_text, r"mini, code cell 3.*without alt text"),
+    "a figure without a caption": (drop_caption, r"mini, code cell 3.*without a caption"),
     "two figures in a cell": (draw_twice, r"mini, code cell 3.*one figure a cell"),
     "a role": (prose("See {ref}`this`."), r"mini, markdown cell 0.*raw MyST \(a role\)"),
     "a directive": (prose(":::{note}\nThis.\n:::"), r"mini, markdown cell 0.*raw MyST \(a directive\)"),
@@ -151,7 +156,7 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     ),
     "an output that is not compared without a reason": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\nprint(1 / 7)"),
-        r"mini, code cell 2.*the second is a comment that says why",
+        r"mini, code cell 2.*the next is a comment that says why",
     ),
     "an output that is neither compared nor bounded": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\n# differs each time\nprint(1 / 7)"),

@@ -69,7 +69,6 @@ def test_a_checker_or_a_review_runs_again_only_the_chapters_that_use_it(book: Mi
 
 
 def test_a_module_deleted_all_chapters_are_run_again(book: MiniBook) -> None:
-    book.path("d2lmini").mkdir()
     book.path("d2lmini/gone.py").touch()
     book.make_green(*NOTEBOOKS)
     before = book.stamps()

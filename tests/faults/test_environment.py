@@ -54,7 +54,6 @@ def test_a_python_that_does_not_run_is_named(book: MiniBook) -> None:
 
 
 def test_the_package_that_lies_here_is_the_one_that_is_tested(book: MiniBook) -> None:
-    book.path("d2lmini").mkdir()
     book.path("d2lmini/__init__.py").write_text("here = 'this copy'\n")
     book.edit(source(PRINTED, "import d2lmini\nprint(d2lmini.here)"))
     book.make_green("notebooks", "CHAPTERS=mini")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -51,11 +51,14 @@ def test_links_to_other_sites_are_asked(book: MiniBook) -> None:
     assert made.returncode != 0 and "http://127.0.0.1:9/nothing" in made.stdout
 
 
-def test_zip_packs_the_site_as_one_file(book: MiniBook, tmp_path: Path) -> None:
+def test_zip_packs_the_site_with_notebooks_and_package_into_one_folder(book: MiniBook) -> None:
     book.make_green("zip")
     with zipfile.ZipFile(book.path("attention-measured.zip")) as packed:
-        names = set(packed.namelist())
-    assert {"index.html", "book/intro.html", "notebooks/mini.html", "_static/mathjax/tex-chtml.js"} <= names
+        names = packed.namelist()
+    assert all(name.startswith("attention-measured/") for name in names)
+    within = {name.removeprefix("attention-measured/") for name in names}
+    assert {"index.html", "book/intro.html", "notebooks/mini.html", "_sources/notebooks/mini.ipynb"} <= within
+    assert any(re.fullmatch(r"_sources/d2lmini-[\d.]+-py3-none-any\.whl", name) for name in within)
 
 
 def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) -> None:

@@ -11,8 +11,8 @@ from sphinx.application import Sphinx
 
 from .package import name_wheel
 
-# Lines that speak to nbval and to Colab; the reason below the first of them speaks to the reader, and stays.
-MACHINERY = re.compile(r"^# (?:NBVAL_IGNORE_OUTPUT|@title .*)\n", re.MULTILINE)
+# What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
+MACHINERY = re.compile(r"^# NBVAL_IGNORE_OUTPUT\n|^# @title Solution\n|(?<=^# )@title ", re.MULTILINE)
 
 
 def raw(html: str) -> nodes.raw:
@@ -42,6 +42,18 @@ def drop_machinery(app: Sphinx, doctree: nodes.document) -> None:
         if block.parent.get("nb_element") == "cell_code_source":
             block.rawsource = MACHINERY.sub("", block.rawsource)
             block.children = [nodes.Text(block.rawsource)]
+
+
+def name_folded_code(app: Sphinx, doctree: nodes.document) -> None:
+    """Say what a folded cell does: its title in Colab, or whether it only holds bounds."""
+    for cell in filter(is_cell, doctree.findall(nodes.container)):
+        if cell.get("hide_mode") == "input":
+            source = next(iter(cell.findall(nodes.literal_block))).rawsource
+            titled = re.match(r"# @title (.+)", source)
+            bounds = re.search(r"^\s*assert ", source, re.MULTILINE) and not cell.next_node(nodes.image)
+            what = "the bounds that hold on every machine" if bounds else "the code"
+            what = titled[1] if titled else what
+            cell["prompt_show"], cell["prompt_hide"] = f"Show: {what}", f"Hide: {what}"
 
 
 def list_ways(app: Sphinx) -> str:
@@ -96,6 +108,7 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
     """Put what comes out, and the paragraph that says it, into <details> below the question."""
     questions = [node for node in doctree.findall(nodes.paragraph) if is_prediction(node)]
     for number, question in enumerate(questions):
+        question["classes"].append("predict")
         section = question.parent
         answer = find_answer(section.children[section.index(question) + 1 :])
         if not answer:
@@ -112,8 +125,17 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
         section[place:place] = [raw(summary), shown, *following, raw("</details>")]
 
 
+def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
+    """Name what an exercise is, *Build.* or *Debug.*, so that a style can show it."""
+    for section in doctree.findall(nodes.section):
+        tasks = [node for node in section if isinstance(node, nodes.paragraph)]
+        exercise = section.next_node(nodes.title).astext().startswith("Exercise ")
+        if exercise and tasks and isinstance(tasks[0][0], nodes.emphasis):
+            tasks[0][0]["classes"].append("kind")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks; before the contents are collected, where a folded solution is no heading."""
-    for fold in (drop_machinery, cover_answers, fold_setup, fold_solutions):
+    for fold in (name_folded_code, drop_machinery, mark_kinds, cover_answers, fold_setup, fold_solutions):
         app.connect("doctree-read", fold, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

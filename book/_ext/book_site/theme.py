@@ -18,8 +18,9 @@ MENDED = {
 
 
 def adjust_theme(app: Sphinx, config: Config) -> None:
-    """One search box; no button that leads to a repository that is not set yet; where a lost reader's page lives."""
+    """One search box; no button that a chapter has below its title, or that leads to a repository that is not set."""
     options = config.html_theme_options
+    options["use_download_button"] = False
     options.setdefault("navbar_persistent", [])
     url = options.get("repository_url", "")
     config["notfound_urls_prefix"] = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/

@@ -1,0 +1,148 @@
+"""What leads somewhere: numbered figures, formulas named by their number, and the words of the glossary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+EQUATION = re.compile(r"\((\d+\.\d+)\)")
+# What already leads somewhere, or is not prose.
+CLOSED = (nodes.reference, nodes.title, nodes.math, nodes.literal, nodes.literal_block, nodes.raw, nodes.caption)
+# Entries whose word has an everyday meaning as well, or another one beside the glossary's.
+ORDINARY = {
+    "adam",
+    "bucket",
+    "clarity",
+    "excess",
+    "frequency",
+    "gate",
+    "memory",
+    "offset",
+    "packing",
+    "recall",
+    "score",
+}
+ORDINARY |= {"seed", "spread", "temperature", "twins", "value"}
+
+
+def list_chapters(app: Sphinx) -> list[str]:
+    """The chapters in the order of the table of contents."""
+    contents = cast(Any, app.env).external_site_map  # by sphinx-external-toc
+    return [name for name in contents if name.startswith("notebooks/")]
+
+
+@cache
+def list_equations(root: Path) -> dict[str, str]:
+    """The number of each tagged formula, and the chapter that has it."""
+    paths = sorted((root / "notebooks").glob("*.ipynb"))
+    found = ((path, re.findall(r"\\tag\{([\d.]+)\}", path.read_text("utf-8"))) for path in paths)
+    return {tag: f"notebooks/{path.stem}" for path, tags in found for tag in tags}
+
+
+@cache
+def list_terms(root: Path) -> dict[str, tuple[str, str]]:
+    """The words of the glossary in small letters: what each means, and the page that explains it."""
+    path = root / "book/glossary.md"
+    text = path.read_text("utf-8") if path.exists() else ""
+    entries = re.findall(r"^## (.+)\n\n(.+?) \[[^]]+\]\(\.\./(\S+?)\.ipynb\S*\)\.?$", text, re.MULTILINE)
+    plain = {term.lower(): (re.sub(r"[*`$\\]", "", meaning), page) for term, meaning, page in entries}
+    return {term: entry for term, entry in plain.items() if term not in ORDINARY}
+
+
+def number_by_chapter(app: Sphinx, config: Config) -> None:
+    """Figures are numbered here, by chapter; Jupyter Book would count them through the book."""
+    config["numfig"] = False
+
+
+def number_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Begin each caption with the number of its figure, and let links lead there."""
+    if docname not in (chapters := list_chapters(app)):
+        return
+    for number, figure in enumerate(doctree.findall(nodes.figure), start=1):
+        name = f"{chapters.index(docname) + 1}.{number}"
+        figure["ids"].insert(0, f"figure-{name.replace('.', '-')}")
+        caption = figure.next_node(nodes.caption)
+        if caption is not None:
+            caption.insert(0, [nodes.strong("", f"Figure {name}."), nodes.Text(" ")])
+
+
+def anchor_formulas(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each tagged formula a place that a link can name."""
+    for block in list(doctree.findall(nodes.math_block)):
+        for tag in re.findall(r"\\tag\{([\d.]+)\}", block.astext()):
+            block.parent.insert(
+                block.parent.index(block), nodes.target("", "", ids=[f"formula-{tag.replace('.', '-')}"])
+            )
+
+
+def list_prose(doctree: nodes.document) -> Iterator[nodes.Text]:
+    """The pieces of text in paragraphs that are not part of a link, a title, code or a formula."""
+    for text in list(doctree.findall(nodes.Text)):
+        ancestors: list[nodes.Element] = []
+        node = text.parent
+        while node is not None:
+            ancestors.append(node)
+            node = node.parent
+        kinds = [any(isinstance(node, kind) for node in ancestors) for kind in (nodes.paragraph, CLOSED)]
+        if kinds == [True, False]:
+            yield text
+
+
+def link(app: Sphinx, docname: str, target: str, anchor: str, text: str, preview: str) -> nodes.reference:
+    """A link with a preview: a script shows it, and without one the browser shows the title."""
+    href = f"#{anchor}" if target == docname else f"{app.builder.get_relative_uri(docname, target)}#{anchor}"
+    return nodes.reference("", text, internal=True, refuri=href, reftitle=preview, classes=["preview"])
+
+
+def link_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Make a link of each number of a formula in the text."""
+    equations = list_equations(Path(app.srcdir))
+    for text in list_prose(doctree):
+        pieces: list[nodes.Node] = []
+        for i, part in enumerate(EQUATION.split(text.astext())):
+            if i % 2 == 0:
+                pieces.append(nodes.Text(part))
+            elif part in equations:
+                anchor = f"formula-{part.replace('.', '-')}"
+                pieces.append(link(app, docname, equations[part], anchor, f"({part})", f"Formula ({part})"))
+            else:
+                pieces.append(nodes.Text(f"({part})"))
+        if len(pieces) > 1:
+            text.parent.replace(text, pieces)
+
+
+def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Lead from a word of the glossary, where a chapter that does not explain it first uses it, to its meaning."""
+    if docname not in list_chapters(app):
+        return
+    terms = {term: meaning for term, (meaning, page) in list_terms(Path(app.srcdir)).items() if page != docname}
+    if not terms:
+        return
+    words = re.compile(
+        rf"\b({'|'.join(sorted(map(re.escape, terms), key=len, reverse=True))})(?=s?\b)(?!-)", re.IGNORECASE
+    )
+    for text in list_prose(doctree):
+        found = next((match for match in words.finditer(text.astext()) if match[1].lower() in terms), None)
+        if found is None:
+            continue
+        term = found[1].lower()
+        before, after = text.astext()[: found.start()], text.astext()[found.end() :]
+        anchor = nodes.make_id(term)
+        shown = link(app, docname, "book/glossary", anchor, found[1], terms.pop(term))
+        text.parent.replace(text, [nodes.Text(before), shown, nodes.Text(after)])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the hooks."""
+    app.connect("config-inited", number_by_chapter)
+    app.connect("doctree-read", anchor_formulas, priority=400)
+    for hook in (number_figures, link_formulas, link_terms):
+        app.connect("doctree-resolved", hook)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

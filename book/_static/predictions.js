@@ -1,0 +1,66 @@
+// Predictions that wait. Without this script each answer is one press away, and nothing is lost. With it a reader may
+// write guesses down (they stay in this browser), see them beside what came out, or uncover every answer for good.
+(() => {
+  "use strict";
+  const covers = [...document.querySelectorAll("details.guess")];
+  if (!covers.length) return;
+  const page = location.pathname.split("/").pop();
+  const make = (name, options = {}, ...children) => {
+    const element = Object.assign(document.createElement(name), options);
+    element.append(...children);
+    return element;
+  };
+  // A browser may forbid to keep anything; then a guess lasts as long as the page.
+  const kept = {
+    read: (name) => { try { return localStorage.getItem(name) ?? ""; } catch { return ""; } },
+    write: (name, text) => { try { localStorage.setItem(name, text); } catch { /* not kept */ } },
+  };
+
+  const toggle = make("button", { type: "button", className: "cover-switch" }, "Cover answers to predictions");
+  const cover = (on) => {
+    toggle.setAttribute("aria-pressed", on);
+    covers.forEach((answer) => { answer.open = !on; });
+  };
+  toggle.addEventListener("click", () => {
+    const on = toggle.getAttribute("aria-pressed") !== "true";
+    kept.write("cover-answers", on ? "" : "no");
+    cover(on);
+  });
+  document.querySelector(".bd-article h1").after(toggle);
+  cover(kept.read("cover-answers") !== "no");
+
+  const fields = covers.map((answer) => {
+    const question = document.getElementById(answer.dataset.question);
+    const name = `guess:${page}:${answer.dataset.question}`;
+    const field = make("input", { type: "text", value: kept.read(name), autocomplete: "off" });
+    field.setAttribute("aria-describedby", question.id);
+    field.addEventListener("input", () => { kept.write(name, field.value); tell(); });
+    answer.before(make("label", { className: "guess-field" }, "Your guess ", field));
+    return { answer, question, field };
+  });
+
+  const rows = make("tbody");
+  const table = make("table", {},
+    make("thead", {}, make("tr", {}, ...["question", "your guess", "what came out"].map(
+      (text) => make("th", { scope: "col" }, text)))), rows);
+  const scroller = make("div", { className: "guess-table", tabIndex: 0, role: "region", ariaLabel: "Your guesses" }, table);
+  const together = make("details", { className: "guesses" },
+    make("summary", {}, "Your guesses, and what came out"), scroller);
+  (document.querySelector("#exercises, #summary") ?? document.querySelector(".bd-article > section")).before(together);
+
+  function copy(output) {
+    const shown = output.cloneNode(true);
+    shown.querySelectorAll("[id]").forEach((part) => part.removeAttribute("id"));
+    shown.querySelectorAll("button").forEach((button) => button.remove());
+    return shown;
+  }
+  function tell() {
+    const guessed = fields.filter(({ field }) => field.value.trim());
+    together.hidden = !guessed.length;
+    rows.replaceChildren(...guessed.map(({ answer, question, field }) => make("tr", {},
+      make("td", {}, make("a", { href: `#${question.id}` }, question.textContent.replace(/\s+/g, " ").slice(0, 90) + " …")),
+      make("td", {}, field.value),
+      make("td", {}, copy(answer.querySelector(".cell_output"))))));
+  }
+  tell();
+})();

@@ -1,0 +1,120 @@
+"""What a page folds, and what opens it: predictions that wait, and how to run a chapter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.site.pages import ALL_CHAPTERS, CHAPTERS, PAGES, SITE, soup
+from tests.site.windows import open_page, open_window
+from tools.notebooks import NOTEBOOKS
+
+FILES = SITE.as_uri() + "/"
+FIRST, SECOND = "notebooks/attention-pooling.html", "notebooks/self-attention.html"
+PRINTED = "who: 10.0050"  # the answer to the first prediction of the first chapter
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_nothing_that_only_a_tool_reads_is_on_a_page(page: str) -> None:
+    text = soup(page).find("main").get_text()
+    found = re.search(r"# NBVAL_\w+|# @title|OWNER|Name the repository", text)
+    assert not found, f"{page}: {found}"
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter(page: str) -> None:
+    fold = soup(page).select_one("details.run")
+    assert not [h for h in fold.find_all_previous("h2") if h.find_parent("article")], "below a first section"
+    assert [bool(cell.find(string=re.compile("import"))) for cell in fold.select(".cell")] == [True, True]
+    notebook, wheel = (SITE / page).parent / fold.select("a[download]")[0]["href"], fold.select("a[download]")[1]
+    assert notebook.resolve() == SITE / f"_sources/{page.removesuffix('.html')}.ipynb"
+    assert ((SITE / page).parent / wheel["href"]).is_file() and wheel["href"].endswith(".whl")
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_each_prediction_that_a_cell_answers_is_covered(page: str) -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)
+    asked = sum(
+        len(re.findall(r"\*\*Predict\b", cell.source)) for cell in notebook.cells if cell.cell_type == "markdown"
+    )
+    covers = soup(page).select("details.guess")
+    assert 0 < asked - 3 <= len(covers) <= asked, "few are answered by a sentence instead of a cell"
+    for cover in covers:
+        assert cover.select(".cell_output") and not cover.get("open")
+        assert re.search("Predict", soup(page).find(id=cover["data-question"]).get_text())
+
+
+def answer_of(window: Any) -> Any:
+    return window.locator("details.guess").first.locator(".cell_output")
+
+
+def test_an_answer_waits_and_the_keyboard_opens_it(visit: Callable[[str, str, int], Any]) -> None:
+    window = visit(FILES + FIRST, "light", 390)
+    assert not answer_of(window).is_visible()
+    window.locator("details.guess summary").first.focus()
+    window.keyboard.press("Enter")
+    assert PRINTED in re.sub(r"\s+", " ", answer_of(window).inner_text())
+
+
+def test_the_switch_uncovers_all_answers_and_is_remembered(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        open_page(window, server + FIRST)
+        switch = window.get_by_role("button", name="Cover answers to predictions")
+        assert switch.get_attribute("aria-pressed") == "true"
+        switch.press("Enter")
+        assert answer_of(window).is_visible()
+        open_page(window, server + SECOND)
+        assert switch.get_attribute("aria-pressed") == "false" and answer_of(window).is_visible()
+        switch.press("Enter")
+        open_page(window, server + FIRST)
+        assert not answer_of(window).is_visible() and not window.complaints
+
+
+def test_a_guess_is_kept_and_stands_beside_what_came_out(browser: Any, server: str) -> None:
+    with open_window(browser, server, width=390) as window:
+        open_page(window, server + FIRST)
+        together = window.locator("details.guesses")
+        assert not together.is_visible()
+        window.get_by_role("textbox", name="Your guess").first.fill("<b>twelve</b>")
+        open_page(window, server + FIRST)
+        assert window.get_by_role("textbox", name="Your guess").first.input_value() == "<b>twelve</b>"
+        together.locator("> summary").press("Enter")
+        [row] = together.locator("tbody tr").all()
+        cells = [re.sub(r"\s+", " ", text) for text in row.locator("td").all_inner_texts()]
+        assert cells[0].startswith("Predict.") and cells[1] == "<b>twelve</b>" and PRINTED in cells[2]
+        assert window.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_without_a_script_nothing_is_lost(browser: Any, server: str) -> None:
+    with open_window(browser, server, java_script_enabled=False) as window:
+        window.goto(FILES + FIRST)
+        assert not answer_of(window).is_visible()
+        window.locator("details.guess summary").first.press("Enter")
+        assert answer_of(window).is_visible()
+
+
+@pytest.mark.parametrize("page", [page for page in ALL_CHAPTERS if page in PAGES])
+def test_paper_shows_the_answers(visit: Callable[[str, str, int], Any], page: str) -> None:
+    window = visit(FILES + page, "light", 794)
+    window.emulate_media(media="print")
+    shown = window.locator("details.guess .cell_output").evaluate_all(
+        "all => all.map(e => e.checkVisibility() && e.clientHeight > 5)"
+    )
+    fields = window.locator(".guess-field, .cover-switch").evaluate_all("all => all.some(e => e.checkVisibility())")
+    window.emulate_media(media="screen")
+    assert all(shown) and shown and not fields
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_folded_code_says_what_it_is(page: str) -> None:
+    for fold in soup(page).select("details.above-input"):
+        source, prompt = fold.select_one("pre").get_text(), fold.summary.get_text()
+        titled = re.match(r"# (What .+)", source)
+        untitled = "the bounds that hold on every machine" if "assert" in source else "the code"
+        expected = titled[1] if titled else untitled
+        assert f"Show: {expected}" in prompt and f"Hide: {expected}" in prompt

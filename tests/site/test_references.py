@@ -1,0 +1,71 @@
+"""What leads somewhere: numbered figures, formulas by their number, words of the glossary, and their previews."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.site.pages import ALL_CHAPTERS, CHAPTERS, PAGES, SITE, soup
+
+FILES = SITE.as_uri() + "/"
+
+
+def chapter_number(page: str) -> str:
+    exercise = next(h for h in soup(page).find_all("h3") if h.get_text().startswith("Exercise "))
+    return re.findall(r"\d+", exercise.get_text())[0]
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_figures_are_numbered_and_have_captions(page: str) -> None:
+    figures = soup(page).select(".cell_output figure")
+    assert len(figures) == len(soup(page).select(".cell_output img")), "each picture is in a figure"
+    for number, figure in enumerate(figures, start=1):
+        name = f"{chapter_number(page)}.{number}"
+        caption = re.sub(r"\s+", " ", figure.figcaption.get_text()).strip(" #")
+        assert re.fullmatch(rf"Figure {name}\. [A-Z].{{8,}}\.", caption), caption
+        assert figure["id"] == f"figure-{name.replace('.', '-')}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_formula_that_is_named_is_a_link_to_it(page: str) -> None:
+    tags = {tag for other in ALL_CHAPTERS for tag in re.findall(r"\\tag\{([\d.]+)\}", soup(other).get_text())}
+    for paragraph in map(copy.copy, soup(page).select("article p:not(figcaption p)")):
+        for part in paragraph.select(".math, code, a:not(.preview)"):
+            part.extract()
+        linked = [link.get_text() for link in paragraph.select("a.preview")]
+        for named in re.findall(r"\(\d+\.\d+\)", paragraph.get_text()):
+            assert named in linked or named.strip("()") not in tags, f"{page}: {named} in {paragraph.get_text()[:80]!r}"
+    for link in soup(page).select("a.preview[href*='#formula-']"):
+        target, _, anchor = link["href"].partition("#")
+        there = soup(f"notebooks/{target}" if target else page)
+        formula = there.find(id=anchor).find_next(class_="math")
+        assert rf"\tag{{{link.get_text().strip('()')}}}" in formula.get_text()
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_words_of_the_glossary_lead_there_once_with_their_meaning(page: str) -> None:
+    links = soup(page).select("a.preview[href*='glossary.html#']")
+    words = [link["href"] for link in links]
+    assert words and len(set(words)) == len(words)
+    for link in links:
+        entry = soup("book/glossary.html").find(id=link["href"].partition("#")[2])
+        assert link["title"].split()[0] in entry.get_text()
+
+
+def test_a_preview_shows_the_formula_and_escape_hides_it(visit: Callable[[str, str, int], Any]) -> None:
+    window = visit(FILES + "notebooks/attention-pooling.html", "dark", 390)
+    card, link = window.locator("#preview-card"), window.locator("a.preview[href='#formula-1-1']").first
+    assert not card.is_visible()
+    link.focus()
+    assert card.is_visible() and card.locator("mjx-container, math").count() and "(1.1)" in card.inner_text()
+    box = card.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    window.keyboard.press("Escape")
+    assert not card.is_visible()
+    word = window.locator("a.preview[href*='glossary.html#']").first
+    word.hover()
+    assert len(card.inner_text()) > 20 and word.get_attribute("aria-describedby") == "preview-card"
