@@ -81,6 +81,7 @@ def write_page(folder: Path) -> None:
             buildername="singlehtml",
             confoverrides=configure(),
             status=None,
+            tags=("paper",),
             freshenv=True,
             warningiserror=True,
             keep_going=True,

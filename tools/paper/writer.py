@@ -76,8 +76,9 @@ class ChapterList(SphinxDirective):
         lines = []
         for name in list_chapters(self.env.app):
             notebook = json.loads((Path(self.env.srcdir) / f"{name}.ipynb").read_text("utf-8"))
-            _, opening, time = read_opening(notebook)
-            lines.append(f"1. [](/{name}.ipynb). {opening} Runs in {time}.")
+            title, opening, time = read_opening(notebook)
+            stop = "" if title.endswith("?") else "."
+            lines.append(f"1. [](/{name}.ipynb){stop} {opening} Runs in {time}.")
         return self.parse_text_to_nodes("\n".join(lines))
 
 
