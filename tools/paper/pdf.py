@@ -147,7 +147,7 @@ def correct_bookmarks(book: pikepdf.Pdf, headings: list[str]) -> None:
 def finish(pdf: bytes, source: str, target: Path) -> None:
     """Write the file a third as large, with what is known of it, and so that a reader shows title and bookmarks."""
     page = html.document_fromstring(source.encode())
-    facts = {name: page.xpath(f"string(//meta[@name='{name}']/@content)") for name in ("author", "version")}
+    facts = {name: str(page.xpath(f"string(//meta[@name='{name}']/@content)")) for name in ("author", "version")}
     with pikepdf.open(io.BytesIO(pdf)) as book:
         correct_bookmarks(book, [heading.text_content() for heading in page.iter("h1", "h2", "h3", "h4")])
         book.docinfo["/Author"] = facts["author"]
