@@ -28,7 +28,7 @@ SCREEN = {
     "sphinx_togglebutton",
 }
 SCREEN_SETTINGS = ("html_", "mathjax", "notfound", "comments", "use_", "latex")
-SCREEN_PARTS = {"theme", "folds", "formulas", "package", "weight"}
+SCREEN_PARTS = {"theme", "folds", "formulas", "cards", "figures", "package", "weight"}
 
 
 def choose_extensions(extensions: list[str]) -> list[str]:
@@ -81,6 +81,7 @@ def write_page(folder: Path) -> None:
             buildername="singlehtml",
             confoverrides=configure(),
             status=None,
+            tags=("paper",),
             freshenv=True,
             warningiserror=True,
             keep_going=True,

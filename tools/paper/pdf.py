@@ -22,10 +22,11 @@ NO_BROWSER = "make pdf needs Chromium, and none of chromium, chromium-browser, g
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 MOST_PRINTS = 4  # a number that grows by a digit can move a line to the next page, and then another number
 
-# What is loaded late or folded comes out.
+# What is loaded late or folded comes out. A frame with its caption is no picture, and has no description of its own.
 _PREPARE = """
     for (const fold of document.querySelectorAll("details")) fold.open = true;
     for (const picture of document.images) picture.loading = "eager";
+    for (const frame of document.querySelectorAll("figure")) frame.setAttribute("role", "group");
 """
 _TYPESET = """async () => {
     await MathJax.startup.promise;
@@ -146,7 +147,7 @@ def correct_bookmarks(book: pikepdf.Pdf, headings: list[str]) -> None:
 def finish(pdf: bytes, source: str, target: Path) -> None:
     """Write the file a third as large, with what is known of it, and so that a reader shows title and bookmarks."""
     page = html.document_fromstring(source.encode())
-    facts = {name: page.xpath(f"string(//meta[@name='{name}']/@content)") for name in ("author", "version")}
+    facts = {name: str(page.xpath(f"string(//meta[@name='{name}']/@content)")) for name in ("author", "version")}
     with pikepdf.open(io.BytesIO(pdf)) as book:
         correct_bookmarks(book, [heading.text_content() for heading in page.iter("h1", "h2", "h3", "h4")])
         book.docinfo["/Author"] = facts["author"]

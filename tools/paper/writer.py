@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from book_site.cards import read_opening
+from book_site.references import list_chapters, number_figures
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.singlehtml import SingleFileHTMLBuilder
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 from tools.paper.arrange import arrange_book, find_parts, name_anchor
 from tools.repository import FIRST_LINE
@@ -61,6 +66,26 @@ class PaperBuilder(SingleFileHTMLBuilder):
             }
             for root, kinds in found.items()
         }
+
+
+class ChapterList(SphinxDirective):
+    """The chapters in the words that the site has on their cards, without the pictures."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read the first sentences of each notebook."""
+        lines = []
+        for name in list_chapters(self.env.app):
+            notebook = json.loads((Path(self.env.srcdir) / f"{name}.ipynb").read_text("utf-8"))
+            title, opening, time = read_opening(notebook)
+            stop = "" if title.endswith("?") else "."
+            lines.append(f"1. [](/{name}.ipynb){stop} {opening} Runs in {time}.")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def number_all_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Number the figures of each chapter: what the site does page by page."""
+    for file in doctree.findall(addnodes.start_of_file):
+        number_figures(app, file, file["docname"])
 
 
 def report_dead_links(tree: nodes.document) -> None:
@@ -119,6 +144,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register builder, formulas and what is left out."""
     app.add_builder(PaperBuilder, override=True)
     app.add_html_math_renderer("paper", (write_formula, None), (write_display, None))
+    app.add_directive("chapter-cards", ChapterList)
+    app.connect("doctree-resolved", number_all_figures)
     for change in (drop_machinery, keep_together):
         app.connect("doctree-read", change, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
