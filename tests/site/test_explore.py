@@ -27,6 +27,12 @@ SEEN = """panel => {
 NOW = "panel => panel.querySelector('.now').innerText.trim().replace(/\\s+/g, ' ')"
 
 
+def open_panel(window: Any, page: str) -> None:
+    """Open a page and all that is folded on it."""
+    open_page(window, SITE.as_uri() + "/" + page)
+    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+
+
 def check_state(panel: Any, group: int, option: int) -> str:
     """What is said, if exactly the parts of the chosen options are seen."""
     button = panel.locator("fieldset").nth(group).locator("input").nth(option)
@@ -56,7 +62,7 @@ def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
     browser: Any, server: str, page: str, width: int
 ) -> None:
     with open_window(browser, server, width=width, reduced_motion="reduce") as window:
-        open_page(window, SITE.as_uri() + "/" + page)
+        open_panel(window, page)
         panel = window.locator(".touch").first
         said = {check_state(panel, 0, 0)}
         for group in (0, 1):
@@ -78,7 +84,7 @@ def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_panel_fits_and_can_be_touched(browser: Any, server: str, page: str, width: int) -> None:
     with open_window(browser, server, width=width) as window:
-        open_page(window, SITE.as_uri() + "/" + page)
+        open_panel(window, page)
         panel = window.locator(".touch").first
         for button in range(panel.locator("input").count()):
             panel.locator("label").nth(button).click()
@@ -96,7 +102,7 @@ def test_a_panel_fits_and_can_be_touched(browser: Any, server: str, page: str, w
 @each_panel
 def test_a_panel_follows_the_switch_and_not_the_system(browser: Any, server: str, page: str) -> None:
     with open_window(browser, server) as window:
-        open_page(window, SITE.as_uri() + "/" + page)
+        open_panel(window, page)
         for system, theme in (("light", "dark"), ("dark", "light")):
             window.emulate_media(color_scheme=system)
             press_switch(window, theme)
@@ -109,7 +115,7 @@ def test_a_panel_follows_the_switch_and_not_the_system(browser: Any, server: str
 @each_panel
 def test_without_styles_all_states_are_readable(browser: Any, server: str, page: str) -> None:
     with open_window(browser, server) as window:
-        open_page(window, SITE.as_uri() + "/" + page)
+        open_panel(window, page)
         window.evaluate("document.querySelectorAll('style, link[rel=stylesheet]').forEach(sheet => sheet.remove())")
         panel = window.locator(".touch").first
         readable = panel.locator(".now p, caption, th, td").evaluate_all("all => all.map(e => e.checkVisibility())")
@@ -120,7 +126,7 @@ def test_without_styles_all_states_are_readable(browser: Any, server: str, page:
 @each_panel
 def test_paper_shows_all_tables_and_no_button(browser: Any, server: str, page: str) -> None:
     with open_window(browser, server, width=794) as window:
-        open_page(window, SITE.as_uri() + "/" + page)
+        open_panel(window, page)
         window.emulate_media(media="print")
         panel = window.locator(".touch").first
         cells = panel.locator("caption, th, td").evaluate_all(
