@@ -55,7 +55,7 @@ def test_zip_packs_the_site_as_one_file(book: MiniBook, tmp_path: Path) -> None:
     book.make_green("zip")
     with zipfile.ZipFile(book.path("attention-measured.zip")) as packed:
         names = set(packed.namelist())
-    assert {"index.html", "book/intro.html", "notebooks/mini.html", "_static/mathjax/tex-chtml.js"} <= names
+    assert {"index.html", "book/intro.html", "notebooks/mini.html", "_static/math.woff2"} <= names
 
 
 def test_student_edition_has_starters_and_no_solutions(book: MiniBook) -> None:

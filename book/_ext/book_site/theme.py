@@ -12,8 +12,6 @@ from sphinx.config import Config
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 MENDED = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
-    # A formula wider than a phone scrolls, so the keyboard must be able to get there.
-    '<div class="math notranslate nohighlight">': '<div class="math notranslate nohighlight" tabindex="0">',
 }
 
 
