@@ -18,12 +18,20 @@ FURNITURE = (".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer"
 
 
 def check_formulas(window: Any, needed: bool) -> list[str]:
-    wrong = window.locator("mjx-merror").evaluate_all("all => all.map(e => e.dataset.mjxError || e.textContent)")
+    """Whether each formula was set when the page was built, its numbers stand at the right, and no TeX is left."""
     formulas = window.locator(".math").count()
-    set_ = window.locator("mjx-container:has(mjx-assistive-mml math)").count()
-    faults = [f"a formula is an error: {text}" for text in wrong]
-    faults += [f"{formulas} formulas, {set_} of them set and readable aloud"] * (set_ != formulas)
-    return faults + ["no formula"] * (needed and formulas == 0)
+    set_ = window.locator(".math:has(math > *)").count()
+    left = window.locator(".math").evaluate_all("all => all.map(e => e.innerText).filter(t => t.includes('\\\\'))")
+    faults = [f"{formulas} formulas, {set_} of them set"] * (set_ != formulas)
+    faults += [f"a formula shows TeX: {text}" for text in left]
+    astray = window.locator("div.math > .number").evaluate_all(
+        """all => all.filter(e => { const box = e.getBoundingClientRect(), formula = e.parentElement;
+          return !box.width || (formula.scrollWidth <= formula.clientWidth
+            && Math.abs(box.right - formula.getBoundingClientRect().right) > 2); }).map(e => e.textContent)"""
+    )
+    return (
+        faults + [f"number {text} is not at the right" for text in astray] + ["no formula"] * (needed and formulas == 0)
+    )
 
 
 def check_width(window: Any) -> list[str]:

@@ -59,13 +59,14 @@ FAULTS = {
     ),
     "a picture without words": (f'<img id="mute" src="{PICTURE.format("")}">', 'light: image-alt .*id="mute"'),
     "a control without a name": ('<button id="nameless"></button>', 'light: button-name .*id="nameless"'),
-    "a formula that is an error": (
-        '<span class="math notranslate nohighlight">\\(\\frac{1}\\)</span>',
-        "a formula is an error: Missing argument",
+    "a formula that shows TeX": (
+        '<span class="math"><math><mi>x</mi></math>\\(\\frac{1}\\)</span>',
+        "a formula shows TeX: ",
     ),
-    "a formula that is not set": (
-        '<span class="math"><mjx-container></mjx-container></span>',
-        r"\d+ formulas, \d+ of them set",
+    "a formula that is not set": ('<span class="math"><math></math></span>', r"\d+ formulas, \d+ of them set"),
+    "a number at the left": (
+        '<div class="math" style="flex-flow: row-reverse"><math><mi>x</mi></math><span class="number">(0)</span></div>',
+        r"number \(0\) is not at the right",
     ),
     "something too wide": ('<div style="width: 500px">wide</div>', "scrolls sideways: [5-9]"),
     "a line that is cut": (

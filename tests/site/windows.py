@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-READY = "!window.MathJax || (MathJax.startup && !document.querySelector('.math:not(:has(mjx-container))'))"
-
 
 @contextmanager
 def open_window(browser: Any, server: str, theme: str = "light", width: int = 1280, **settings: Any) -> Iterator[Any]:
@@ -35,7 +33,6 @@ def open_window(browser: Any, server: str, theme: str = "light", width: int = 12
 
 def open_page(window: Any, address: str) -> None:
     window.goto(address)
-    window.wait_for_function(READY)
     window.evaluate("document.fonts.ready")  # a page that is left before counts its fonts as not loaded
 
 

@@ -1,37 +1,190 @@
-"""Formulas, set without a network."""
+r"""Formulas, set when the pages are built: MathML, which needs no script, is read aloud, copied and printed as it is.
+
+docutils turns TeX into MathML; here is what TeX does besides, where MathML leaves it open: spaces around functions,
+none in scripts, brackets that grow only after ``\left``, and a number at the right for ``\tag``.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-import shutil
+import re
+from html import escape
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from .weight import subset_font
+
+LOGGER = logging.getLogger(__name__)
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+# What the converter does not know -> what it does.
+SPELLINGS = (
+    (re.compile(r"(?<=[+=])\s*\\dots(?=\s*[+=])"), r" \\cdots"),
+    (re.compile(r"\\dots(?![a-zA-Z])"), r"\\ldots"),
+    (re.compile(r"\\big(?=[(\[])"), r"\\bigl"),
+    (re.compile(r"\\big(?=[)\]])"), r"\\bigr"),
+    (re.compile(r"^(?=[\^_])"), "{}"),
+    (re.compile(r"(\\text\{[^{}]*?)\\_"), r"\1_"),
+)
+TAG = re.compile(r"\s*\\tag\{([^{}]*)\}")
+SCRIPTS = {"msub", "msup", "msubsup", "munder", "mover", "munderover"}
+CALL = "\u2061"  # stands between a function and what it is applied to
+THIN = "0.1667em"
+# Drawn by the font and never written in TeX: the root, its bar, and letters in italics.
+DRAWN = "√\u203e\u0305" + "".join(map(chr, [*range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C), 0x210E]))
 
 
-def plain_display_math(app: Sphinx, doctree: nodes.document) -> None:
-    r"""Leave display math as it was written: Sphinx wraps it in ``split``, where ``\tag`` is an error."""
-    for block in doctree.findall(nodes.math_block):
-        block.children = [nodes.Text(rf"\[{block.astext()}\]")]
-        block["nowrap"] = True
+def tighten(math: ElementTree.Element) -> None:
+    """Take from operators the spaces and the growth that TeX does not give them."""
+    for operator in math.iter("mo"):
+        text = operator.text or ""
+        if text in "/.|":
+            operator.attrib |= {"lspace": "0", "rspace": "0"}
+        if text in "‖⌈⌉⌊⌋{}" and "minsize" not in operator.attrib:
+            operator.set("stretchy", "false")
+    for base in math.iter():
+        for script in list(base)[1:] if base.tag in SCRIPTS else ():
+            for operator in script.iter("mo"):
+                operator.attrib |= {"lspace": "0", "rspace": "0"}
+    for table in math.iter("mtable"):
+        if table.get("class") == "ams-align":
+            table.set("displaystyle", "true")
+    for letter in math.iter("mi"):
+        if letter.attrib.pop("class", "") == "capital-greek":
+            letter.set("mathvariant", "normal")
 
 
-def place_mathjax(app: Sphinx) -> None:
-    """Copy from the installed package what the pages need of MathJax: one script and its fonts."""
-    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+def apply_names(math: ElementTree.Element) -> None:
+    """Make a function of a name that the converter takes for an operator, as ``max``."""
+    for row in math.iter():
+        for at, child in reversed(list(enumerate(row))):
+            if child.tag == "mo" and (child.text or "").isalpha() and row.tag in ("math", "mrow", "mtd"):
+                child.tag = "mi"
+                call = ElementTree.Element("mo")
+                call.text = CALL
+                row.insert(at + 1, call)
+
+
+def space_functions(math: ElementTree.Element) -> None:
+    """Put a thin space before and after the name of a function, but none before a bracket."""
+    for row in list(math.iter()):
+        if not any(child.tag == "mo" and child.text == CALL for child in row):
+            continue
+        old, new = list(row), list[ElementTree.Element]()
+        for at, child in enumerate(old):
+            called = at + 1 < len(old) and old[at + 1].text == CALL
+            if called and at > 0 and (old[at - 1].tag != "mo" or old[at - 1].text in (")", "]")):
+                new.append(ElementTree.Element("mspace", width=THIN))
+            new.append(child)
+            bracket = at + 1 < len(old) and "".join(old[at + 1].itertext())[:1] in ("(", "[")
+            if child.text == CALL and not bracket:
+                new.append(ElementTree.Element("mspace", width=THIN))
+        row[:] = new
+
+
+def set_formula(tex: str, block: bool = False) -> tuple[str, str]:
+    r"""The MathML of a formula, and the number that its ``\tag`` gives it ("" without).
+
+    Raises:
+        SyntaxError: in the converter's words, if it is not one.
+    """
+    number = TAG.search(tex)
+    plain = TAG.sub("", tex).strip()
+    for pattern, spelling in SPELLINGS:
+        plain = pattern.sub(spelling, plain)
+    text = tex2mathml(plain, as_block=block).replace("&ApplyFunction;", CALL).replace(f' xmlns="{NAMESPACE}"', "")
+    math = ElementTree.fromstring(re.sub(r">\s*\n\s*<", "><", text))
+    tighten(math)
+    apply_names(math)
+    space_functions(math)
+    return ElementTree.tostring(math, encoding="unicode"), number[1] if number else ""
+
+
+def convert(node: nodes.math | nodes.math_block, block: bool) -> tuple[str, str]:
+    """The formula of a node; one that cannot be set is a warning of the build, and stays as it was written."""
+    try:
+        return set_formula(node.astext(), block)
+    except (SyntaxError, IndexError, ElementTree.ParseError) as error:
+        LOGGER.warning("a formula that cannot be set: %s: %s", node.astext(), error, location=node)
+        return escape(node.astext()), ""
+
+
+def keep_together(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each formula in a line what stands next to it without a space: it never begins or ends a line alone."""
+    for formula in list(doctree.findall(nodes.math)):
+        row, at = formula.parent, formula.parent.index(formula)
+        before = row[at - 1] if at else None
+        if isinstance(before, nodes.Text) and (found := re.search(r"\S+$", before)):
+            formula["before"] = found[0]
+            row[at - 1] = nodes.Text(before[: found.start()])
+        after = row[at + 1] if at + 1 < len(row) else None
+        if isinstance(after, nodes.Text) and (found := re.match(r"\S+", after)):
+            formula["after"] = found[0]
+            row[at + 1] = nodes.Text(after[found.end() :])
+
+
+def visit_formula(writer: Any, node: nodes.math) -> None:
+    """A formula in a line of text."""
+    math, _ = convert(node, block=False)
+    before, after = escape(node.get("before", "")), escape(node.get("after", ""))
+    writer.body.append(f'<span class="math">{before}{math}{after}</span>')
+    raise nodes.SkipNode
+
+
+def visit_display(writer: Any, node: nodes.math_block) -> None:
+    """A formula of its own; one that is wider than a phone scrolls, so the keyboard must be able to get there."""
+    math, number = convert(node, block=True)
+    name = f"Equation {number}" if number else "Formula"
+    tag = f'<span class="number">({escape(number)})</span>' if number else ""
+    writer.body.append(f'<div class="math" role="group" aria-label="{escape(name)}" tabindex="0">{math}{tag}</div>\n')
+    raise nodes.SkipNode
+
+
+def narrow_roots(path: Path) -> None:
+    """Make the signs of a root, small and tall, equally wide.
+
+    A browser keeps the room of the widest of them, which leaves a gap behind each small one.
+    """
+    with TTFont(path) as font:
+        variants, name = font["MATH"].table.MathVariants, font.getBestCmap()[ord("√")]
+        root = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(name)]
+        width = font["hmtx"][name][0]
+        taller = {record.VariantGlyph for record in root.MathGlyphVariantRecord}
+        for part in taller | {record.glyph for record in root.GlyphAssembly.PartRecords}:
+            glyph, (advance, _) = font["glyf"][part], font["hmtx"][part]
+            glyph.coordinates.scale((width / advance, 1))
+            glyph.coordinates.toInt()
+            glyph.recalcBounds(font["glyf"])
+            font["hmtx"][part] = (width, glyph.xMin)
+        font.save(path)
+
+
+def place_font(app: Sphinx, error: Exception | None) -> None:
+    """Put the glyphs of the formulas on the pages beside them: few systems have a font that can stretch brackets."""
+    if error or app.builder.format != "html":
+        return
+    used = set(DRAWN + "0123456789()")
+    for page in Path(app.outdir).rglob("*.html"):
+        for formula in re.findall(r"<math\b.*?</math>", page.read_text("utf-8"), re.DOTALL):
+            used |= set(re.sub(r"<[^>]*>", "", formula))
+    spec = importlib.util.find_spec("ziamath")
     if spec is None or spec.origin is None:
-        raise RuntimeError(
-            "sphinx-mathjax-offline is not installed: run `make book`, or pip install -r requirements.txt"
-        )
-    source, target = Path(spec.origin).parent / "static/mathjax", Path(app.outdir) / "_static/mathjax"
-    fonts = Path("output/chtml/fonts")
-    shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
-    shutil.copy(source / "tex-chtml.js", target)
+        raise RuntimeError("ziamath is not installed: run `make book`, or pip install -r requirements.txt")
+    target = Path(app.outdir) / "_static/math.woff2"
+    subset_font(Path(spec.origin).parent / "fonts/STIXTwoMath-Regular.ttf", target, used, ["ssty"])
+    narrow_roots(target)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the hooks."""
-    app.connect("builder-inited", place_mathjax)
-    app.connect("doctree-read", plain_display_math)
+    """Register the renderer and the hooks."""
+    skip = (lambda writer, node: None,)
+    app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
+    app.connect("doctree-read", keep_together, priority=900)
+    app.connect("build-finished", place_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

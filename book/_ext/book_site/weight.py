@@ -1,24 +1,102 @@
-"""What no page uses is not shipped."""
+"""What no page uses is not shipped, and a page loads what it needs."""
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
+from fontTools import subset
+from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 
+# Scripts of which no page uses anything: the icons are a font as well, and the book has neither tabs nor toggles.
+UNUSED = ("fontawesome.js", "togglebutton.js", "design-tabs.js")
+SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
+SETTINGS = "documentation_options.js"  # lines of the page itself add to it
+SEARCHING = ("search.html",)
+FILES = ("*.map", "*.ttf", "sphinx-thebe.*", "fa-brands-400.woff2", "fa-regular-400.woff2", *UNUSED)
+SCRIPT = re.compile(r'<script\b(?P<attributes>[^>]*?)\bsrc="(?P<source>[^"?]+)(?P<version>\?[^"]*)?"[^>]*></script>\n?')
+PICTURE = re.compile(r'<img\b(?=[^>]*\bsrc="(?P<source>[^":?]+\.svg)")(?![^>]*\b(?:width|loading)=)')
 
-def drop_unused(app: Sphinx, error: Exception | None) -> None:
-    """Delete the files that Sphinx and the theme copy, and that no page asks for."""
+
+def subset_font(source: Path, target: Path, letters: Iterable[str], features: Iterable[str] = ()) -> None:
+    """Write a font that has only these letters, as woff2."""
+    options = subset.Options(flavor="woff2", hinting=False, layout_features=list(features), notdef_outline=True)
+    with TTFont(source, recalcTimestamp=False) as font:
+        subsetter = subset.Subsetter(options)
+        subsetter.populate(text="".join(letters))
+        subsetter.subset(font)
+        font.flavor = "woff2"
+        font.save(target)
+
+
+def lighten(html: str, searching: bool) -> str:
+    """Leave out the scripts that a page does not use, and let it be read before the others have come."""
+
+    def keep(script: re.Match[str]) -> str:
+        name = script["source"].rpartition("/")[2]
+        if name in UNUSED or (name in SEARCH and not searching):
+            return ""
+        if "defer" in script["attributes"] or name == SETTINGS or searching:
+            return script[0]
+        return script[0].replace("<script", "<script defer", 1)
+
+    return SCRIPT.sub(keep, re.sub(r'<link rel="preload" as="script"[^>]*>\n?', "", html))
+
+
+def size_pictures(html: str, folder: Path) -> str:
+    """Tell the size of each picture before it comes, so that no text moves; it comes when the reader does."""
+
+    def size(image: re.Match[str]) -> str:
+        path = folder / unquote(image["source"])
+        if not path.exists():
+            return image[0]
+        root = ElementTree.parse(path).getroot()
+        box = [float(number) for number in root.get("viewBox", "").split()]
+        width, height = (root.get(side, "") for side in ("width", "height"))
+        scale = 4 / 3 if width.endswith("pt") or not width else 1
+        numbers = [float(re.sub(r"[a-z]+$", "", text)) for text in (width, height) if text] or box[2:]
+        sides = [round(scale * number) for number in numbers]
+        return f'<img loading="lazy" decoding="async" width="{sides[0]}" height="{sides[1]}"'
+
+    return PICTURE.sub(size, html)
+
+
+def shrink_icons(folder: Path) -> None:
+    """Cut the font of icons to those that the pages and their scripts name."""
+    names: set[str] = set()
+    for path in (*folder.rglob("*.html"), *folder.glob("_static/scripts/*.js")):
+        names |= set(re.findall(r"\bfa-[\w-]+", path.read_text("utf-8")))
+    styles = "".join(path.read_text("utf-8") for path in folder.glob("_static/styles/*.css"))
+    letters = {chr(int(code, 16)) for code in re.findall(r'content:"\\(f[0-9a-f]{3})"[^}]*font-family', styles)}
+    letters |= {chr(int(code, 16)) for code in re.findall(r'content:"\\(f[0-9a-f]{3})";font-fam', styles)}
+    for chosen, code in re.findall(r'((?:\.fa-[\w-]+:+before,?)+)\{content:"\\([0-9a-f]+)"\}', styles):
+        if names & set(re.findall(r"fa-[\w-]+", chosen)):
+            letters.add(chr(int(code, 16)))
+    for font in folder.rglob("fa-solid-900.woff2"):
+        subset_font(font, font, letters)
+
+
+def lighten_site(app: Sphinx, error: Exception | None) -> None:
+    """Lighten each page; delete what Sphinx and the theme copy, and no page asks for."""
     if error or app.builder.format != "html":
         return
-    for pattern in ("*.map", "*.ttf", "sphinx-thebe.*"):
-        for unused in Path(app.outdir).rglob(pattern):
+    folder = Path(app.outdir)
+    for pattern in FILES:
+        for unused in folder.rglob(pattern):
             unused.unlink()
-    shutil.rmtree(Path(app.outdir) / "_static/locales", ignore_errors=True)  # translations of the theme
+    shutil.rmtree(folder / "_static/locales", ignore_errors=True)  # translations of the theme
+    for page in folder.rglob("*.html"):
+        html = lighten(page.read_text("utf-8"), page.name in SEARCHING)
+        page.write_text(size_pictures(html, page.parent), "utf-8")
+    shrink_icons(folder)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hook."""
-    app.connect("build-finished", drop_unused)
+    app.connect("build-finished", lighten_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

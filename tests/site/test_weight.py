@@ -1,0 +1,69 @@
+"""How much a first visit loads, added up as Chromium asks for it and a server would send it."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import pytest
+
+from book._ext.book_site.weight import lighten
+from tests.site.pages import PAGES
+from tests.site.windows import open_page, open_window
+
+LIMIT = 500 * 1024
+UNWANTED = (
+    "fontawesome.js",
+    "mathjax",
+    "searchindex",
+    "searchtools",
+    "language_data",
+    "togglebutton.js",
+    "design-tabs",
+)
+
+
+@pytest.fixture
+def loaded(browser: Any, server: str, request: pytest.FixtureRequest) -> dict[str, int]:
+    """The files of a first visit of a page, which is read to its end, and what they weigh when compressed."""
+    with open_window(browser, server, reduced_motion="reduce") as window:
+        answers: list[Any] = []
+
+        def note(answer: Any) -> None:
+            answers.append(answer)
+
+        window.on("response", note)
+        open_page(window, server + request.param)
+        for picture in window.locator("img").all():
+            picture.evaluate("image => { image.loading = 'eager'; return image.decode() }")
+        window.wait_for_load_state("networkidle")
+        sent = [answer for answer in answers if not answer.url.startswith("data:")]
+        return {answer.url.removeprefix(server): len(gzip.compress(answer.body())) for answer in sent}
+
+
+@pytest.mark.parametrize("loaded", PAGES, indirect=True)
+def test_a_first_visit_is_light(loaded: dict[str, int]) -> None:
+    table = [f"{size / 1024:7.1f} KiB {name}" for name, size in sorted(loaded.items(), key=lambda item: -item[1])]
+    print(f"{sum(loaded.values()) / 1024:.1f} KiB in {len(loaded)} files", *table, sep="\n")
+    assert len(loaded) > 10, "what the page loads was not seen"
+    assert sum(loaded.values()) < LIMIT, "\n".join(table)
+    assert not [name for name in loaded if any(part in name for part in UNWANTED)], "a script that no page uses"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_text_moves_while_pictures_come(browser: Any, server: str, page: str) -> None:
+    with open_window(browser, server, reduced_motion="reduce") as window:
+        open_page(window, server + page)
+        unsized = "all => all.filter(image => !image.hasAttribute('width') || !image.hasAttribute('height')).length"
+        assert window.locator(".bd-article img").evaluate_all(unsized) == 0
+        proportion = "all => all.map(i => [i.naturalWidth / i.naturalHeight, i.width / i.height])"
+        for picture in window.locator(".bd-article img").all():
+            picture.evaluate("image => { image.loading = 'eager'; return image.decode() }")
+        for natural, shown in window.locator(".bd-article img:visible").evaluate_all(proportion):
+            assert shown == pytest.approx(natural, rel=0.02)
+
+
+def test_search_keeps_its_scripts_and_other_pages_lose_them() -> None:
+    page = '<script src="_static/searchtools.js"></script><script src="_static/doctools.js?v=1"></script>'
+    assert lighten(page, searching=True) == page
+    assert lighten(page, searching=False) == '<script defer src="_static/doctools.js?v=1"></script>'
