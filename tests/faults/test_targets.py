@@ -57,7 +57,13 @@ def test_zip_packs_the_site_with_notebooks_and_package_into_one_folder(book: Min
         names = packed.namelist()
     assert all(name.startswith("attention-measured/") for name in names)
     within = {name.removeprefix("attention-measured/") for name in names}
-    assert {"index.html", "book/intro.html", "notebooks/mini.html", "_sources/notebooks/mini.ipynb", "_static/math.woff2"} <= within
+    assert {
+        "index.html",
+        "book/intro.html",
+        "notebooks/mini.html",
+        "_sources/notebooks/mini.ipynb",
+        "_static/math.woff2",
+    } <= within
     assert any(re.fullmatch(r"_sources/d2lmini-[\d.]+-py3-none-any\.whl", name) for name in within)
 
 
