@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-PARTS = ("theme", "folds", "formulas", "references", "cards", "figures", "report", "package", "weight")
+PARTS = ("theme", "folds", "formulas", "tables", "references", "cards", "figures", "report", "package", "weight")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
