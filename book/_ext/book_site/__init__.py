@@ -8,6 +8,7 @@ PARTS = (
     "theme",
     "folds",
     "formulas",
+    "tables",
     "references",
     "cards",
     "figures",
