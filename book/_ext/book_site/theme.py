@@ -22,6 +22,15 @@ def adjust_theme(app: Sphinx, config: Config) -> None:
     options.setdefault("navbar_persistent", [])
     url = options.get("repository_url", "")
     config["notfound_urls_prefix"] = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/
+    home = f"{config['notfound_urls_prefix']}book/intro.html"
+    config["notfound_context"] = {
+        "title": "Page not found",
+        "body": f"<h1>Page not found</h1><p>There is no page at this address. "
+        f'<a href="{home}">{config.project} begins here</a>, with the list of its chapters; '
+        f"or search the book for what you were looking for.</p>"
+        f'<form action="{config["notfound_urls_prefix"]}search.html"><input name="q" aria-label="Search the book"> '
+        f"<button>Search</button></form>",
+    }
     if "/OWNER/" in url:
         for name in ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button"):
             options[name] = False
