@@ -68,6 +68,7 @@ def check_figures(window: Any, theme: str) -> list[str]:
     """Whether each figure has the opaque ground of the theme, and ink that can be seen on it."""
     faults = []
     for figure in window.locator(".cell_output img").all():
+        figure.evaluate("image => { image.loading = 'eager'; return image.decode().catch(() => 0) }")
         picture, name = photograph(figure), f"figure {figure.get_attribute('src')}"
         faults += check_ground(picture, theme, name)
         faults += [f"{name}: ink and ground are too close"] * bool(np.ptp(np.asarray(picture).sum(axis=2)) <= 450)

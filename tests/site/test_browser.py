@@ -102,7 +102,9 @@ def test_search_finds_what_is_folded(browser: Any, server: str, theme: str, widt
 def test_a_lost_reader_is_led_home(browser: Any, server: str, theme: str, width: int) -> None:
     with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
         window.goto(server + "notebooks/nowhere.html")
-        assert "Page not found" in window.locator(".bd-article h1").inner_text()
+        assert window.locator("h1").all_inner_texts() == ["Page not found"]
+        assert window.locator(".bd-article form input[name=q]").is_visible()
+        assert window.locator(".bd-article a").get_attribute("href").endswith("/book/intro.html")
         for system in (theme, other(theme)):
             switch_theme(window, system)
             assert find_faults(window) == [], system

@@ -45,6 +45,7 @@ def lighten(html: str, searching: bool) -> str:
             return script[0]
         return script[0].replace("<script", "<script defer", 1)
 
+    html = html.replace("<h1></h1>", "")  # the theme's heading for paper, where a page has no title
     return SCRIPT.sub(keep, re.sub(r'<link rel="preload" as="script"[^>]*>\n?', "", html))
 
 

@@ -26,15 +26,17 @@ def check_squeeze(squeeze: Any) -> str:
     (spoiled,), draw = draw_inputs(3, most=9, memory=(2, 5, 3))
     right, code = _average(spoiled, lens), f"{draw}; valid_lens = torch.tensor([4, 2])"
     expect_gradients(lambda X: squeeze(X, lens), lambda X: _average(X, lens), given=code, memory=spoiled)
-    for value, name in ((1e30, "1e30"), (torch.nan, "torch.nan")):
+    for value, name, hint in (
+        (1e30, "1e30", "what stands at the padding has a weight of 0, no small one, and is never added and taken away"),
+        (torch.nan, "torch.nan", "0 times NaN is NaN: masked_fill, or a slice"),
+    ):
         spoiled[0, 4:], spoiled[1, 2:] = value, value
         expect_close(
             squeeze(spoiled, lens),
             right,
             claim="whatever stands at the padding does not count",
             given=f"{code}; memory[0, 4:] = memory[1, 2:] = {name}",
-            hint="0 times NaN is NaN; and a large number minus itself has lost the small ones, or has it a weight "
-            "that is small, not 0? masked_fill, or a slice",
+            hint=hint,
         )
     return "one vector for each sentence, the mean of its real tokens; padding counts in no way; gradients too"
 

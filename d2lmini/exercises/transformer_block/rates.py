@@ -104,7 +104,7 @@ def check_collapse_rate(shrinking: Any) -> str:
             right,
             claim="after many layers, each one multiplies the differences by this factor",
             given=given,
-            hint="apply A some twenty times to random vectors, in float64: how do differences from the mean shrink?",
+            hint="measured after few layers, or from one to the next, it goes up and down; which part is left for good?",
             mistakes=_list_wrong_factors(A.double()),
             tolerance=2e-3,
         )
@@ -132,7 +132,7 @@ def _list_wrong_factors(A: Tensor) -> dict[str, tuple[float, ...]]:
             values[order[1]].imag.abs(),
         ),
         "the slowest part is what is left in the long run: which eigenvalue does it have?": (sizes[-1],),
-        "A need not be symmetric, and its eigenvalues are not those of a symmetric matrix": (
+        "this is near the rate of a symmetric matrix, which A need not be, or of the first layers only": (
             both[-2],
             halves.abs().sort(descending=True).values[1],
             halves[-2],

@@ -112,7 +112,7 @@ _SQUEEZED: list[tuple[Any, str]] = [
     (lambda memory, lens: None, "stay three dimensions"),
     (lambda memory, lens: memory.masked_fill(~see(memory, lens), 0).sum(1, keepdim=True) / lens, "look at the shapes"),
     (by_product, "0 times NaN is NaN"),
-    (by_differences, "0 times NaN is NaN"),
+    (by_differences, "never added and taken away"),
     (in_place, "changes the caller's tensor"),
     (lambda memory, lens: squeeze(memory.detach(), lens), "what cuts the result off?"),
     (lambda memory, lens: squeeze(memory, lens).tolist(), "return one tensor"),

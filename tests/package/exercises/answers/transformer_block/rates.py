@@ -170,16 +170,16 @@ _FACTORS: list[tuple[Any, str]] = [
     (lambda A: torch.linalg.svdvals(A)[0], "what holds for one layer"),
     (lambda A: torch.linalg.matrix_norm(A, 2), "what holds for one layer"),
     (overlap, "what holds for one layer"),
-    (by_a_vector, "apply A some twenty times"),
-    (lambda A: by_a_vector(A, 3), "apply A some twenty times"),
+    (by_a_vector, "measured after few layers"),
+    (lambda A: by_a_vector(A, 3), "measured after few layers"),
     (lambda A: torch.linalg.eigvals(A).real.sort().values[-2], "may be negative or complex"),
     (
         lambda A: min(torch.linalg.eigvals(A).tolist(), key=lambda v: -abs(v) * (abs(v) < 0.99)).real,
         "negative or complex",
     ),
     (lambda A: torch.linalg.eigvals(A).abs().min(), "the slowest part"),
-    (lambda A: torch.linalg.eigvalsh(A).abs().sort().values[-2], "A need not be symmetric"),
-    (lambda A: torch.linalg.eigvalsh(A)[-2], "A need not be symmetric"),
+    (lambda A: torch.linalg.eigvalsh(A).abs().sort().values[-2], "a symmetric matrix, which A need not be"),
+    (lambda A: torch.linalg.eigvalsh(A)[-2], "a symmetric matrix, which A need not be"),
     (lambda A: 1 - second_largest(A), "the factor itself is wanted"),
     (lambda A: second_largest(A) ** 2, "the factor itself is wanted"),
     (lambda A: -math.log(second_largest(A) + 1e-30), "the factor itself is wanted"),
@@ -192,9 +192,9 @@ _FACTORS: list[tuple[Any, str]] = [
     (lambda A: A.min(), "how large the entries"),
     (lambda A: A.trace(), "how large the entries"),
     (torch.linalg.eigvals, "return a float"),
-    (lambda A: A.std(), "apply A some twenty times"),
-    (lambda A: 0.5, "apply A some twenty times"),
-    (lambda A: second_largest(A + A.mT) / 2, "A need not be symmetric"),
+    (lambda A: A.std(), "measured after few layers"),
+    (lambda A: 0.5, "measured after few layers"),
+    (lambda A: second_largest(A + A.mT) / 2, "a symmetric matrix, which A need not be"),
 ]
 _ALL = {"warm-up": _RATES, "use-warm-up": _PEAKS, "collapse-rate": _FACTORS}
 WRONG: list[tuple[str, Any, str]] = [(name, *wrong) for name, answers in _ALL.items() for wrong in answers]
