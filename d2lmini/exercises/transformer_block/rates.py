@@ -104,7 +104,7 @@ def check_collapse_rate(shrinking: Any) -> str:
             right,
             claim="after many layers, each one multiplies the differences by this factor",
             given=given,
-            hint="measured after few layers, or from one to the next, it goes up and down; which part is left for good?",
+            hint="measured after few layers, or between two, it goes up and down; which part is left in the end?",
             mistakes=_list_wrong_factors(A.double()),
             tolerance=2e-3,
         )
