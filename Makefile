@@ -30,10 +30,11 @@ TESTED := $(patsubst notebooks/%.ipynb,.build/tested/%,$(shell ls -S notebooks/*
 PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/null))
 TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_static/* book/_templates/*) $(shell find book/_ext -name "*.py"))
 TOOLS := $(wildcard tools/*.py)
+PAPER := $(wildcard tools/paper/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site notebooks serve zip student repository links lint clean FORCE
+.PHONY: help book test code site paper notebooks serve zip pdf epub student repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -51,6 +52,7 @@ test: ## everything that CI checks, a part only where its inputs changed: make c
 	@$(MAKE) --no-print-directory code
 	@$(MAKE) --no-print-directory book
 	@$(MAKE) --no-print-directory site
+	@$(MAKE) --no-print-directory paper
 
 code: $(READY) ## test what needs no page: lint, types, the package, the cells that guard a chapter, the planted faults
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
@@ -61,6 +63,10 @@ site: $(READY) ## test the pages that `make book` built: in the browser, and the
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab)
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%)
 	@echo "The site: every test passed"
+
+paper: $(READY) ## test the book as one file, which `make pdf` and `make epub` make
+	@$(MAKE) --no-print-directory .build/passed/paper
+	@echo "The book as one file: every test passed"
 
 lint: $(READY)
 	@$(MAKE) --no-print-directory .build/passed/lint
@@ -78,6 +84,11 @@ zip: book ## the book as one file to hand around: attention-measured.zip; unpack
 	@rm -rf .build/zip
 	@echo "attention-measured.zip"
 
+pdf: $(if $(BROWSER),attention-measured.pdf) ## the book to print and to search: attention-measured.pdf; needs Chromium
+	@$(if $(BROWSER),:,echo "make pdf needs Chromium: none is installed as chromium, chromium-browser or google-chrome" >&2; exit 1)
+
+epub: attention-measured.epub ## the book for e-readers: attention-measured.epub
+
 student: $(READY) ## the notebooks without solutions, in student/
 	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
 	    --TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=solution
@@ -89,7 +100,8 @@ links: $(READY) ## ask every link to another site whether it still leads somewhe
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed student attention-measured.zip
+	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student \
+	    attention-measured.zip attention-measured.pdf attention-measured.epub
 
 # ---- the environment --------------------------------------------------------------------------------------------------
 
@@ -119,7 +131,7 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
-NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(call python,tests book/_ext)
+NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(filter %.py,$(PAPER)) $(call python,tests book/_ext)
 NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
 NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard README.md book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
@@ -127,6 +139,7 @@ NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildc
     $(wildcard book/_static/*) README.md _config.yml jupytext.toml .gitignore
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
+NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 
 # Lists of files, rewritten only when a file comes or goes: so that a deletion counts as a change.
@@ -145,10 +158,11 @@ RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist loadscope
 # The pages that changed since they passed, by their content: each build writes all of them.
 RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) --dist worksteal -rs \
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
+RUN_paper = $(PY) -m pytest -q $(BARE) -p no:nbval tests/paper -rs
 RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 
 .build/passed/lint .build/passed/package .build/passed/chapters .build/passed/faults .build/passed/site \
-.build/passed/colab: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
+.build/passed/colab .build/passed/paper: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
 	@mkdir -p $(@D) && touch $@.new
 	$(RUN_$*)
 	@mv $@.new $@
@@ -183,6 +197,18 @@ _build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) tools/outputs.py .build/list/
 	@$(VENV)/bin/jupyter-book build . --all -n -W --keep-going -q > .build/html.log 2>&1 \
 	    || { cat .build/html.log; echo "the pages could not be built: see above" >&2; exit 1; }
 	@mv .build/html.new $@
+
+# The book as one page, of which PDF and EPUB are made. The page on this build tells of the tests that left their logs.
+.build/paper/page/index.html: $(TEXTS) $(NOTEBOOKS) $(SETTINGS) $(wildcard .build/log/*.xml) tools/outputs.py \
+    tools/repository.py tools/paper/__init__.py tools/paper/arrange.py tools/paper/page.py tools/paper/page.html \
+    tools/paper/writer.py tools/paper/print.css .build/list/pages $(READY) Makefile pyproject.toml
+	@$(PY) -m tools.paper.page
+
+attention-measured.pdf: .build/paper/page/index.html tools/paper/pdf.py
+	@$(PY) -m tools.paper.pdf
+
+attention-measured.epub: .build/paper/page/index.html $(addprefix tools/paper/,epub.py package.py formulas.py ereader.css)
+	@$(PY) -m tools.paper.epub
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.
 $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \

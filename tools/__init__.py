@@ -1,4 +1,4 @@
-"""What `make notebooks`, `make repository` and `make site` call."""
+"""What `make notebooks`, `make repository`, `make site`, `make pdf` and `make epub` call."""
 
 from pathlib import Path
 

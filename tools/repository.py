@@ -14,9 +14,9 @@ from tools import ROOT
 from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
 
 CONFIG = ROOT / "_config.yml"
-_FIRST_LINE = "# Installs d2lmini, the package of this book, if it is missing."
+FIRST_LINE = "# Installs d2lmini, the package of this book, if it is missing."
 _SETUP = f"""\
-{_FIRST_LINE}
+{FIRST_LINE}
 import importlib.util
 from pathlib import Path
 
@@ -31,7 +31,7 @@ _FROM_WHEEL = """\
         raise SystemExit("Keep this notebook in the folder of the unpacked book: "
                          "the package d2lmini is there.")
     %pip install --quiet {wheels[0]}"""
-_IN_TEXT = re.compile(re.escape(_FIRST_LINE) + r"\n.*?\n```", re.DOTALL)
+_IN_TEXT = re.compile(re.escape(FIRST_LINE) + r"\n.*?\n```", re.DOTALL)
 _URL_LINE = re.compile(r"^(repository:\n  url: )(\S+)$", re.MULTILINE)
 
 
@@ -62,7 +62,7 @@ def main(url: str) -> None:
         notebook = nbformat.read(path, as_version=4)
         edited = is_edited(notebook)  # then it stays so, and `make notebooks` will ask
         for cell in notebook.cells:
-            if cell.cell_type == "code" and cell.source.startswith(_FIRST_LINE):
+            if cell.cell_type == "code" and cell.source.startswith(FIRST_LINE):
                 cell.source = new
         if not edited:
             notebook.metadata[DIGEST] = digest(notebook)

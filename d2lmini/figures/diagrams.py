@@ -49,7 +49,7 @@ def _draw_attention_pooling() -> None:
     for x, name in (
         (1.0, "query"),
         (4.0, "keys"),
-        (5.95, "scores"),
+        (6.03, "scores"),
         (8.35, "weights"),
         (11.0, "values"),
         (13.2, "mixture"),
@@ -68,9 +68,9 @@ def _draw_attention_pooling() -> None:
     )
     for row, (key, score, weight, value) in enumerate(rows):
         y = 4.85 - 1.3 * row
-        _draw_arrow(axes, 1.85, 2.9, 2.5, y, *_QUERIES)
-        _draw_box(axes, 4.0, y, 3.0, key, _KEYS[0])
-        axes.text(5.95, y, f"{score}", ha="center", va="center")
+        _draw_arrow(axes, 1.85, 2.9, 2.35, y, *_QUERIES)
+        _draw_box(axes, 4.05, y, 3.4, key, _KEYS[0])
+        axes.text(6.03, y, f"{score}", ha="center", va="center")
         axes.add_patch(Rectangle((7.5, y - 0.25), 1.8 * weight, 0.5, fc=_GREY, ec=_INK, lw=0.8))
         axes.text(9.6, y, f"{weight:.1f} ×", ha="right", va="center")
         _draw_box(axes, 11.0, y, 1.3, f"{value}", _VALUES[0])

@@ -229,11 +229,14 @@ def _coarsen(scale: ScalarMappable) -> ScalarMappable:
 def _write_numbers(panel: Axes, colours: np.ndarray, texts: np.ndarray) -> None:
     """The numbers in their cells, dark on light and light on dark, whatever the theme of the page."""
     for i, j in np.argwhere(texts != ""):
-        colour = colours[i, j, :3]
-        linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
-        light = linear @ [0.2126, 0.7152, 0.0722] > 0.179  # where black and white are equally easy to read
-        ink = _BLACK if light else _WHITE
+        ink = _choose_ink(colours[i, j, :3])
         panel.text(j + 0.5, i + 0.5, texts[i, j], color=ink, fontsize=9, ha="center", va="center")
+
+
+def _choose_ink(ground: np.ndarray) -> str:
+    """Black or white, whichever is easier to read on a colour."""
+    linear = np.where(ground <= 0.04045, ground / 12.92, ((ground + 0.055) / 1.055) ** 2.4)
+    return _BLACK if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else _WHITE  # where both are equally easy
 
 
 def _frame(panel: Axes, columns: dict[int, str], rows: dict[int, str]) -> None:
@@ -292,5 +295,5 @@ def _write_word(axes: Axes, x: float, y: float, word: str, share: float) -> None
     """A word in a box whose shade goes from nearly white to dark; the letters are dark on light, light on dark."""
     red, green, blue = ((1 - share) * light + share * dark for light, dark in ((0.95, 0.04), (0.96, 0.3), (0.98, 0.6)))
     axes.add_patch(Rectangle((x - 0.45, y - 0.42), len(word) + 0.9, 0.84, facecolor=(red, green, blue)))
-    ink = _WHITE if share > 0.5 else _BLACK
+    ink = _choose_ink(np.array([red, green, blue]))
     axes.text(x + len(word) / 2, y, word, ha="center", va="center", fontsize=9.5, color=ink, family="monospace")

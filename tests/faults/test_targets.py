@@ -61,6 +61,25 @@ def test_zip_packs_the_site_with_notebooks_and_package_into_one_folder(book: Min
     assert any(re.fullmatch(r"_sources/d2lmini-[\d.]+-py3-none-any\.whl", name) for name in within)
 
 
+def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) -> None:
+    pages = {path: path.stat().st_mtime_ns for path in book.path("_build/html").rglob("*")}
+    book.make_green("epub")
+    with zipfile.ZipFile(book.path("attention-measured.epub")) as packed:
+        assert b"Exercise 1.1" in packed.read("mini.xhtml") and b"Exercise 1.1" in packed.read("appendix.xhtml")
+    assert "tools.paper" not in book.make_green("--trace", "epub")
+    book.edit(prose("Other words."))
+    book.make_green("epub")
+    with zipfile.ZipFile(book.path("attention-measured.epub")) as packed:
+        assert b"Other words." in packed.read("mini.xhtml")
+    assert {path: path.stat().st_mtime_ns for path in book.path("_build/html").rglob("*")} == pages
+
+
+def test_pdf_needs_chromium_and_says_so(book: MiniBook) -> None:
+    made = book.make("pdf", "BROWSER=")
+    assert made.returncode != 0 and "make pdf needs Chromium" in made.stdout
+    assert not book.path("attention-measured.pdf").exists()
+
+
 def test_student_edition_has_starters_and_no_solutions(book: MiniBook) -> None:
     book.make_green("student")
     copies = list(book.path("student").glob("*.ipynb"))
@@ -80,9 +99,12 @@ def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
             "test",
             "code",
             "site",
+            "paper",
             "notebooks",
             "serve",
             "zip",
+            "pdf",
+            "epub",
             "student",
             "repository",
             "links",

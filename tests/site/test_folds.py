@@ -108,3 +108,13 @@ def test_paper_shows_the_answers(visit: Callable[[str, str, int], Any], page: st
     fields = window.locator(".guess-field, .cover-switch").evaluate_all("all => all.some(e => e.checkVisibility())")
     window.emulate_media(media="screen")
     assert all(shown) and shown and not fields
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_folded_code_says_what_it_is(page: str) -> None:
+    for fold in soup(page).select("details.above-input"):
+        source, prompt = fold.select_one("pre").get_text(), fold.summary.get_text()
+        titled = re.match(r"# (What .+)", source)
+        untitled = "the bounds that hold on every machine" if "assert" in source else "the code"
+        expected = titled[1] if titled else untitled
+        assert f"Show: {expected}" in prompt and f"Hide: {expected}" in prompt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from .references import list_chapters
 
 
 def read_opening(notebook: dict[str, Any]) -> tuple[str, str, str]:
-    """The title of a chapter, its first paragraph as plain text, and its running time."""
+    """The title of a chapter, its first paragraph and its running time."""
     text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
     title, opening, *rest = text.removeprefix("# ").split("\n\n", 2)
     time = re.search(r"\*\*Running time\*\*: (.+?)\.", "\n\n".join(rest))
-    return title, re.sub(r"[*$]", "", opening), time[1] if time else ""
+    return title, opening, time[1] if time else ""
 
 
 def find_picture(notebook: dict[str, Any]) -> str | None:
@@ -36,23 +35,25 @@ class ChapterCards(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the notebooks, and store their pictures beside those of the pages."""
         cards = [self.make_card(name) for name in list_chapters(self.env.app)]
-        return [nodes.raw("", f'<ol class="chapter-cards">{"".join(cards)}</ol>', format="html")]
+        return [nodes.enumerated_list("", *cards, classes=["chapter-cards"])]
 
-    def make_card(self, name: str) -> str:
+    def make_card(self, name: str) -> nodes.list_item:
         """The card of one chapter; its title is the link, its picture says nothing that the text does not."""
         path = Path(self.env.srcdir) / f"{name}.ipynb"
         self.env.note_dependency(str(path))
         notebook = json.loads(path.read_text("utf-8"))
-        title, opening, time = map(escape, read_opening(notebook))
+        title, opening, time = read_opening(notebook)
         head, _, tail = title.partition(": ")
-        up, picture = "../" * self.env.docname.count("/"), ""
-        if svg := find_picture(notebook):
+        text = f"**[{head}](/{name}.ipynb)** {tail}\n\n{opening}\n\nRuns in {time}."
+        card = nodes.list_item("", nodes.container("", *self.parse_text_to_nodes(text)))
+        svg = find_picture(notebook)
+        if svg and self.env.app.builder.name == "html":  # in one file the chapters themselves are near
             place = Path(self.env.app.outdir) / f"_images/card-{path.stem}.svg"
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(svg, "utf-8")
-            picture = f'<img src="{up}_images/{place.name}" alt="" loading="lazy">'
-        named = f'<a href="{up}{name}.html">{head}</a>' + (f"<span>{tail}</span>" if tail else "")
-        return f"<li>{picture}<div><h3>{named}</h3><p>{opening}</p><p>Runs in {time}.</p></div></li>"
+            source = f"{'../' * self.env.docname.count('/')}_images/{place.name}"
+            card.insert(0, nodes.raw("", f'<img src="{source}" alt="" loading="lazy">', format="html"))
+        return card
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

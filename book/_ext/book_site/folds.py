@@ -44,6 +44,18 @@ def drop_machinery(app: Sphinx, doctree: nodes.document) -> None:
             block.children = [nodes.Text(block.rawsource)]
 
 
+def name_folded_code(app: Sphinx, doctree: nodes.document) -> None:
+    """Say what a folded cell does: its title in Colab, or whether it only holds bounds."""
+    for cell in filter(is_cell, doctree.findall(nodes.container)):
+        if cell.get("hide_mode") == "input":
+            source = next(iter(cell.findall(nodes.literal_block))).rawsource
+            titled = re.match(r"# @title (.+)", source)
+            bounds = re.search(r"^\s*assert ", source, re.MULTILINE) and not cell.next_node(nodes.image)
+            what = "the bounds that hold on every machine" if bounds else "the code"
+            what = titled[1] if titled else what
+            cell["prompt_show"], cell["prompt_hide"] = f"Show: {what}", f"Hide: {what}"
+
+
 def list_ways(app: Sphinx) -> str:
     """The ways to run the chapter that is read, as HTML."""
     page, url = app.env.docname, app.config.html_theme_options.get("repository_url", "")
@@ -124,6 +136,6 @@ def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks; before the contents are collected, where a folded solution is no heading."""
-    for fold in (drop_machinery, mark_kinds, cover_answers, fold_setup, fold_solutions):
+    for fold in (name_folded_code, drop_machinery, mark_kinds, cover_answers, fold_setup, fold_solutions):
         app.connect("doctree-read", fold, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

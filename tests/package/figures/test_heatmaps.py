@@ -246,6 +246,15 @@ def test_draw_words_shades_each_word_by_its_weight() -> None:
     assert inks == {"not": "#000000", "every": "#000000", "joke": "#fefefe", "works": "#000000", ".": "#000000"}
 
 
+def test_draw_words_can_be_read_on_every_shade() -> None:
+    shares = [i / 20 for i in range(21)]
+    d2l.draw_words(["word"] * 21, [shares], ["all shades"])
+    (axes,) = plt.gcf().axes
+    inks = [to_hex(text.get_color()) for text in axes.texts[1:]]
+    grounds = [to_hex(patch.get_facecolor()) for patch in axes.patches]
+    assert min(map(contrast, inks, grounds)) >= 4.5
+
+
 def test_draw_words_breaks_lines_between_words() -> None:
     words = ["lighthouse"] * 20
     d2l.draw_words(words, [[1.0] * 20], ["all the same"])

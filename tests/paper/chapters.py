@@ -1,0 +1,35 @@
+"""What the book has, read from its texts: chapters, exercises, formulas."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+from tools import ROOT
+
+# Commands of TeX that would stand on a page if a formula were not set.
+RAW = re.compile(r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b")
+CHINESE = ("我", "喜欢", "吃", "苹果")
+
+
+def read_text(name: str) -> str:
+    return (ROOT / f"book/{name}.md").read_text("utf-8")
+
+
+def list_chapters() -> list[str]:
+    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
+    files = [chapter["file"] for part in parts for chapter in part["chapters"]]
+    return [file.removeprefix("notebooks/") for file in files if file.startswith("notebooks/")]
+
+
+def read_title(name: str) -> str:
+    found = re.search(r"^# (.+)$", read_text(name), re.MULTILINE)
+    assert found
+    return found[1].replace("'", "’")
+
+
+def list_exercises() -> list[str]:
+    """The exercises with a solution, as they are called."""
+    exercise = re.compile(r"^### (Exercise .+?)$(?:(?!^### ).)*?^#### Solution$", re.MULTILINE | re.DOTALL)
+    return [title for name in list_chapters() for title in exercise.findall(read_text(name))]

@@ -1,0 +1,94 @@
+"""Heatmaps keep their meaning in both themes: the colours that a reader sees are read back into the numbers."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.transforms import Bbox
+from PIL import Image
+
+import d2lmini as d2l
+from book._ext.book_site.figures import DARK, colour_figure, darken
+from tests.colours import contrast
+
+VALUES = np.array([[0.0, 0.1, 0.25, 0.4], [0.5, 0.6, 0.75, 0.85], [0.9, 1.0, 0.0, 1.0]])
+MANY = np.kron(VALUES, np.ones((9, 9)))  # so many cells that equal neighbours become one path
+THEMES = ("light", "dark")
+
+
+def draw(values: np.ndarray, cmap: str, fmt: str | None = None) -> tuple[str, list[Bbox]]:
+    """A heatmap as a page gets it, and the boxes of its panel and of its scale, if it has one, in points."""
+    d2l.show_heatmaps(values[None, None], "key", "query", cmap=cmap, figsize=(4, 3), fmt=fmt)
+    file = io.StringIO()
+    plt.gcf().savefig(file, format="svg")
+    boxes = [axes.get_window_extent() for axes in plt.gcf().axes]
+    plt.close("all")
+    return colour_figure(file.getvalue()), boxes
+
+
+def photograph(browser: Any, figure: str, theme: str) -> np.ndarray:
+    """The pixels of a figure in a page, two to a point."""
+    context = browser.new_context(color_scheme=theme, device_scale_factor=2)
+    window = context.new_page()
+    window.set_content('<meta name="color-scheme" content="light dark"><body style="margin: 0">')
+    window.evaluate(
+        """svg => new Promise(done => { const image = new Image(288); image.onload = done;
+           image.src = 'data:image/svg+xml,' + encodeURIComponent(svg); document.body.append(image); })""",
+        figure,
+    )
+    picture = Image.open(io.BytesIO(window.locator("img").screenshot())).convert("RGB")
+    context.close()
+    return np.asarray(picture).astype(int)
+
+
+def look(pixels: np.ndarray, box: Bbox, rows: int, columns: int, share: float = 0.5) -> np.ndarray:
+    """The colour of each cell at a share of its width and of its height, from the lower left: (rows, columns, 3)."""
+    height = pixels.shape[0]
+    x = 2 * (box.x0 + box.width * (np.arange(columns) + share) / columns)
+    y = height - 2 * (box.y0 + box.height * (rows - np.arange(rows) - 1 + share) / rows)
+    return pixels[np.round(y).astype(int)[:, None], np.round(x).astype(int)]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("cmap", ["Reds", "Blues", "Greys"])
+@pytest.mark.parametrize("values", [VALUES, MANY], ids=["cells", "runs"])
+def test_colours_are_read_back_into_values(browser: Any, values: np.ndarray, cmap: str, theme: str) -> None:
+    figure, (panel, scale) = draw(values, cmap)
+    pixels = photograph(browser, figure, theme)
+    steps = 48  # the scale shows 24 colours, two readings each
+    colours = look(pixels, scale, steps, 1)[::-1, 0]  # from 0 to 1
+    seen = look(pixels, panel, *values.shape)
+    nearest = np.abs(seen[:, :, None] - colours).sum(axis=-1).argmin(axis=-1)
+    np.testing.assert_allclose((nearest + 0.5) / steps, values, atol=0.05)
+    if theme == "dark":
+        ground = np.array([int(DARK["#ffffff"][i : i + 2], 16) for i in (1, 3, 5)])
+        assert np.abs(seen - ground).max(axis=-1).min() > 20, "a value cannot be told from the ground of the page"
+        assert np.abs(colours - ground).max(axis=-1).min() > 20, "an end of the scale is lost"
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("cmap", ["Reds", "Blues", "Greys"])
+def test_numbers_in_cells_can_be_read(browser: Any, cmap: str, theme: str) -> None:
+    values = np.linspace(0, 1, 12).reshape(3, 4)
+    figure, (panel,) = draw(values, cmap, fmt=".2f")
+    pixels = photograph(browser, figure, theme)
+    for row, column in np.ndindex(values.shape):
+        ground = look(pixels, panel, *values.shape, share=0.12)[row, column]  # beside the number
+        left, top = panel.x0 + panel.width * column / 4, pixels.shape[0] / 2 - panel.y1 + panel.height * row / 3
+        part = pixels[
+            round(2 * top) : round(2 * (top + panel.height / 3)), round(2 * left) : round(2 * left + panel.width / 2)
+        ]
+        inks = part.reshape(-1, 3)
+        furthest = inks[np.abs(inks - ground).sum(axis=1).argmax()]
+        name = f"{values[row, column]:.2f}: {furthest} on {ground}"
+        assert contrast("{:02x}{:02x}{:02x}".format(*furthest), "{:02x}{:02x}{:02x}".format(*ground)) >= 4.4, name
+
+
+def test_shades_keep_their_order_and_stay_apart_in_the_dark() -> None:
+    light = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
+    dark = [darken(colour) for colour in light]
+    assert dark == sorted(dark, reverse=True) and len(set(dark)) > 120

@@ -1,0 +1,11 @@
+"""The whole book as one file: `make pdf` and `make epub`.
+
+`page` lets Sphinx write the book as one HTML page (`writer` and `arrange` say how it differs from the site), `pdf` has
+Chromium print that page, and `epub` cuts it into chapters.
+"""
+
+from tools import ROOT
+
+FOLDER = ROOT / ".build/paper"
+PAGE = FOLDER / "page/index.html"
+PDF, EPUB = ROOT / "attention-measured.pdf", ROOT / "attention-measured.epub"

@@ -1,0 +1,189 @@
+"""The order of a printed book: a title page, contents, chapters that begin a page, and the solutions at the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.config import Config
+
+Parts = list[tuple[str, list[str]]]
+
+
+def name_anchor(docname: str, name: str) -> str:
+    """The id in the book of what is called `name` in one document."""
+    return f"{docname.replace('/', '-')}--{name}"
+
+
+def find_parts(root: nodes.document) -> Parts:
+    """The documents that the root lists, under the captions of their lists."""
+    return [(tree.get("caption") or "", list(tree["includefiles"])) for tree in root.findall(addnodes.toctree)]
+
+
+def raw(html: str) -> nodes.raw:
+    """A piece of HTML between nodes."""
+    return nodes.raw("", html, format="html")
+
+
+def link_to(target: str, *content: nodes.Node, **attributes: Any) -> nodes.reference:
+    """A link inside the book."""
+    return nodes.reference("", "", *content, refuri=f"#{target}", internal=True, **attributes)
+
+
+def page_of(target: str) -> nodes.raw:
+    """The place of a page number: the printer of the PDF fills it in, and nobody else needs one."""
+    return raw(f'<span class="page-of" data-target="{escape(target)}"></span>')
+
+
+def title_of(section: nodes.section) -> nodes.title:
+    """The heading of a section."""
+    return next(child for child in section.children if isinstance(child, nodes.title))
+
+
+def copy_title(section: nodes.section) -> list[nodes.Node]:
+    """What a heading says, to be said again elsewhere."""
+    copies = [child.deepcopy() for child in title_of(section).children]
+    for copy in copies:
+        for node in copy.findall(nodes.Element):
+            node["ids"] = []
+    return copies
+
+
+def subsections(section: nodes.Element) -> list[nodes.section]:
+    """The sections directly below."""
+    return [child for child in section.children if isinstance(child, nodes.section)]
+
+
+def add_numbers(sections: Iterable[nodes.section]) -> None:
+    """Print the number of a chapter above its title; after the contents are made, which have it in the line."""
+    for section in filter(is_chapter, sections):
+        section.insert(0, nodes.paragraph("", section["number"], classes=["kicker"]))
+
+
+def wrap_file(section: nodes.Element, running: str, name: str) -> list[nodes.Node]:
+    """A chapter with the page style that puts its title into the head of its pages."""
+    quoted = re.sub(r'(["\\])', r"\\\1", running)
+    style = f'<style>@page {name} {{ @top-right {{ content: "{quoted}" }} }}</style>'
+    return [raw(f'{style}<div class="file" id="{name}" style="page: {name}">'), section, raw("</div>")]
+
+
+def make_section(name: str, title: str, *classes: str) -> nodes.section:
+    """A section that no document has."""
+    return nodes.section("", nodes.title("", title), ids=[name], classes=list(classes))
+
+
+def take_solutions(chapter: nodes.section) -> list[nodes.section]:
+    """Take the solutions out of a chapter, leave a link in the place of each, and lead back from it."""
+    taken = []
+    for solution in list(chapter.findall(nodes.section)):
+        if title_of(solution).astext() != "Solution":
+            continue
+        exercise, here = solution.parent, solution["ids"][0]
+        there = exercise["ids"][0]
+        link = link_to(here, nodes.Text("Solution"))
+        exercise.replace(solution, nodes.paragraph("", "", link, page_of(here), classes=["to-solution"]))
+        solution.replace(title_of(solution), nodes.title("", "", *copy_title(exercise)))
+        back = link_to(there, nodes.Text("Back to the exercise"))
+        solution.append(nodes.paragraph("", "", back, page_of(there), classes=["to-exercise"]))
+        taken.append(solution)
+    return taken
+
+
+def gather_solutions(chapters: list[nodes.section]) -> nodes.section | None:
+    """The appendix: the solutions of each chapter under its title."""
+    appendix = make_section("solutions", "Solutions", "solutions")
+    for number, chapter in enumerate(chapters):
+        taken = take_solutions(chapter)
+        if taken:
+            of_chapter = make_section(f"solutions-{number}", head_of(chapter))
+            of_chapter.extend(taken)
+            appendix.append(of_chapter)
+    return appendix if len(appendix.children) > 1 else None
+
+
+def is_chapter(section: nodes.section) -> bool:
+    """Whether a section is a chapter, which has a number, and not a page beside the chapters."""
+    return "chapter" in section["classes"]
+
+
+def number_chapters(sections: dict[str, nodes.section]) -> None:
+    """Say above the title of a chapter which one it is: its formulas and exercises are numbered so."""
+    chapters = [section for docname, section in sections.items() if docname.startswith("notebooks/")]
+    for number, section in enumerate(chapters, start=1):
+        section["classes"].append("chapter")
+        section["number"] = f"Chapter {number}"
+
+
+def head_of(section: nodes.section) -> str:
+    """What the head of a page says: number and title."""
+    number = f"{section['number']} · " if is_chapter(section) else ""
+    return number + title_of(section).astext()
+
+
+def list_contents(section: nodes.section, depth: int) -> nodes.list_item:
+    """An entry of the contents, and those of its sections down to `depth`."""
+    target = section["ids"][0]
+    number = [nodes.Text(section["number"].split()[1] + "\u2002")] if is_chapter(section) else []
+    entry = nodes.paragraph("", "", link_to(target, *number, *copy_title(section)), page_of(target))
+    item = nodes.list_item("", entry)
+    below = [list_contents(child, depth - 1) for child in subsections(section)] if depth else []
+    if below:
+        item.append(nodes.bullet_list("", *below))
+    return item
+
+
+def make_contents(parts: list[tuple[str, list[nodes.section]]]) -> nodes.section:
+    """The contents: chapters and their sections, page by page."""
+    contents = make_section("contents", "Contents", "contents")
+    for caption, sections in parts:
+        if caption:
+            contents.append(nodes.paragraph("", caption, classes=["part"]))
+        contents.append(
+            nodes.bullet_list("", *(list_contents(section, int(is_chapter(section))) for section in sections))
+        )
+    return contents
+
+
+def make_title_page(introduction: nodes.section, config: Config) -> nodes.section:
+    """The title page, with the first picture of the introduction and what stands below it in italics."""
+    page = make_section("title-page", config.project, "title-page")
+    picture = next((child for child in introduction.children if isinstance(child, nodes.image)), None)
+    if picture is not None:
+        after = introduction[introduction.index(picture) + 1 :][:1]
+        shown = [picture, *(node for node in after if [type(child) for child in node.children] == [nodes.emphasis])]
+        for node in shown:
+            introduction.remove(node)
+        page.extend(shown)
+    page.append(nodes.paragraph("", f"Version {config.version}", classes=["edition"]))
+    introduction.replace(title_of(introduction), nodes.title("", "Introduction"))
+    return page
+
+
+def arrange_book(tree: nodes.document, parts: Parts, config: Config) -> None:
+    """Put the chapters, which Sphinx leaves inside the root's section, beside it, and around them what a book needs."""
+    files = {file["docname"]: file for file in tree.findall(addnodes.start_of_file)}
+    sections = {docname: next(iter(file.findall(nodes.section))) for docname, file in files.items()}
+    for file in files.values():
+        file.parent.remove(file)
+    number_chapters({docname: sections[docname] for _, docnames in parts for docname in docnames})
+    introduction = next(iter(tree.findall(nodes.section)))
+    for empty in [node for node in introduction.findall(nodes.compound) if "toctree-wrapper" in node["classes"]]:
+        empty.parent.remove(empty)
+    title_page = make_title_page(introduction, config)
+    by_part = [(caption, [sections[docname] for docname in docnames]) for caption, docnames in parts]
+    solutions = gather_solutions([section for _, listed in by_part for section in listed])
+    contents = make_contents([("", [introduction]), *by_part, *([("", [solutions])] if solutions else [])])
+    add_numbers(sections.values())
+    body = [
+        *wrap_file(title_page, "", "front"),
+        *wrap_file(contents, "Contents", "toc"),
+        *wrap_file(introduction, "Introduction", "introduction"),
+    ]
+    for docname, file in ((name, files[name]) for _, names in parts for name in names):
+        body += wrap_file(file, head_of(sections[docname]), docname.rpartition("/")[2])
+    tree.children = []
+    tree.extend([*body, *(wrap_file(solutions, "Solutions", "appendix") if solutions else [])])
