@@ -41,10 +41,10 @@ def run(cells: list[str], names: dict[str, Any]) -> dict[str, Any]:
 
 
 def split(dictionary: str) -> tuple[list[str], list[str]]:
-    """The cells without figures before the one that holds a dictionary, and those from there to its check."""
+    """The cells (no figures, no %pip) before the one that holds a dictionary, and those from there to its check."""
     notebook = nbformat.read(NOTEBOOKS / "complexity.ipynb", as_version=4)
     sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    cells = [source for source in sources if not re.search("show_|draw_", source)]
+    cells = [source for source in sources if not re.search("show_|draw_|%pip", source)]
     holding = next(i for i, cell in enumerate(cells) if f"\n{dictionary} = {{" in f"\n{cell}")
     checking = next(i for i, cell in enumerate(cells) if f"{dictionary}[name]" in cell and "assert" in cell)
     return cells[:holding], cells[holding : checking + 1]
