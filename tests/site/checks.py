@@ -104,7 +104,7 @@ def inspect(window: Any, page: str, themes: tuple[str, str]) -> list[str]:
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
     faults += check_width(window)
     width = window.viewport_size["width"]
-    for other in (1440, 1280) if width == 1280 else (768, width):
+    for other in (1440, 1280) if width == 1280 else (768, 320, width):
         faults += find_cut(window, other)
     for theme, rules in zip(themes, (None, COLOURS), strict=True):
         switch_theme(window, theme)

@@ -34,6 +34,7 @@ the search box finds words in all of them.</p>"""
 
 # What is printed in columns keeps them and scrolls; all else that is printed wraps.
 COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
+OPENING = re.compile(r"[(\[“‘]+$")
 ATTACHED = re.compile(r"^[.,;:?!)\]’”%-]\S*")
 
 
@@ -68,14 +69,23 @@ def mark_columns(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def keep_together(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what follows a formula without a space, such as a full stop, on its line."""
+    """Keep what stands beside a formula without a space, such as a bracket or a full stop, on its line."""
     for formula in list(doctree.findall(nodes.math)):
         parent, place = formula.parent, formula.parent.index(formula)
+        before = parent[place - 1] if place else None
         after = parent[place + 1] if place + 1 < len(parent) else None
+        opening = OPENING.search(before.astext()) if isinstance(before, nodes.Text) else None
         attached = ATTACHED.match(after.astext()) if isinstance(after, nodes.Text) else None
+        if not opening and not attached:
+            continue
+        together = nodes.inline("", "", formula.deepcopy(), classes=["nobreak"])
         if after is not None and attached:
-            together = nodes.inline("", "", formula.deepcopy(), nodes.Text(attached[0]), classes=["nobreak"])
-            parent[place : place + 2] = [together, nodes.Text(after.astext()[attached.end() :])]
+            together.append(nodes.Text(attached[0]))
+            parent[place + 1] = nodes.Text(after.astext()[attached.end() :])
+        if before is not None and opening:
+            together.insert(0, nodes.Text(opening[0]))
+            parent[place - 1] = nodes.Text(before.astext()[: opening.start()])
+        parent[place] = together
 
 
 def finish_page(
