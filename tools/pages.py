@@ -18,9 +18,10 @@ PASSED, NOW = ROOT / ".build/pages", ROOT / ".build/pages.new"
 
 
 def list_shared() -> list[Path]:
-    """The files that every page depends on."""
+    """The files that every page depends on; but fonts hold the letters of all pages, and change with each of them."""
     tests = [ROOT / "conftest.py", ROOT / "requirements.txt", *ROOT.glob("tests/*.py"), *ROOT.glob("tests/site/*.py")]
-    return sorted(path for path in [*(SITE / "_static").rglob("*"), *tests] if path.is_file())
+    static = (path for path in (SITE / "_static").rglob("*") if path.suffix != ".woff2")
+    return sorted(path for path in [*static, *tests] if path.is_file())
 
 
 def list_shown(page: Path) -> list[Path]:

@@ -27,7 +27,7 @@ SCREEN = {
     "sphinx_thebe",
     "sphinx_togglebutton",
 }
-SCREEN_SETTINGS = ("html_", "mathjax", "notfound", "comments", "use_", "latex")
+SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
 SCREEN_PARTS = {"theme", "folds", "formulas", "cards", "figures", "fonts", "package", "weight"}
 
 
