@@ -5,9 +5,9 @@
   const tell = (box) => {
     const hidden = box.scrollWidth - box.clientWidth, at = box.scrollLeft;
     const sides = [at > 1 && "left", at < hidden - 1 && "right"].filter(Boolean).join(" ");
-    if (hidden > 1 && sides) box.dataset.more = sides;
+    if (sides) box.dataset.more = sides;
     else delete box.dataset.more;
-    return hidden > 1;
+    return hidden > 0;
   };
   const look = (box, name) => {
     if (!box.clientWidth) return;
