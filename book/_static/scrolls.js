@@ -5,9 +5,9 @@
   const tell = (box) => {
     const hidden = box.scrollWidth - box.clientWidth, at = box.scrollLeft;
     const sides = [at > 1 && "left", at < hidden - 1 && "right"].filter(Boolean).join(" ");
-    if (hidden > 1 && sides) box.dataset.more = sides;
+    if (sides) box.dataset.more = sides;
     else delete box.dataset.more;
-    return hidden > 1;
+    return hidden > 0;
   };
   const look = (box, name) => {
     if (!box.clientWidth) return;
@@ -19,7 +19,7 @@
       for (const attribute of ["tabindex", "role", "aria-label"]) box.removeAttribute(attribute);
     }
   };
-  const names = new WeakMap();
+  const names = new Map();
   const watch = new ResizeObserver((changed) => changed.forEach(({ target }) => {
     const box = names.has(target) ? target : target.parentElement;
     look(box, names.get(box));
@@ -34,13 +34,17 @@
       if (box.firstElementChild) watch.observe(box.firstElementChild); // pictures come later, formulas are set later
     }
 
+  document.fonts.addEventListener("loadingdone", () => names.forEach((name, box) => look(box, name)));
+
   // A formula in a line of text that is longer than the line scrolls by itself.
   const article = document.querySelector(".bd-article");
   const fit = () => {
     const end = article.getBoundingClientRect().right;
     for (const formula of article.querySelectorAll("span.math")) {
+      if (formula.closest(".pst-scrollable-table-container, .output")) continue; // these scroll with their box
       formula.classList.remove("wide");
       if (formula.getBoundingClientRect().right > end) formula.classList.add("wide");
+      look(formula, "Formula");
     }
   };
   if (article) new ResizeObserver(fit).observe(article);

@@ -15,10 +15,19 @@ from tests.site.windows import open_page, open_window
 FONTS = SITE / "_static/fonts"
 DRAWN = {path.stem: set(TTFont(path).getBestCmap()) for path in FONTS.glob("*.woff2")}
 NOT_IN_THE_TEXT_FACE = {"⁻", "∎"}  # rare, and a system has them
+# The characters of each full line of text, which ends where the next begins.
 LINES = """() => [...document.querySelectorAll('.bd-article section > p')].flatMap(text => {
-  const range = document.createRange(); range.selectNodeContents(text);
-  const style = getComputedStyle(text), lines = text.getBoundingClientRect().height / parseFloat(style.lineHeight);
-  return lines > 3.5 && !text.querySelector('.math, code') ? [text.textContent.length / (Math.round(lines) - 0.5)] : [];
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT), lines = new Map();
+  const range = document.createRange();
+  if (text.querySelector('.math, code')) return [];
+  while (walker.nextNode())
+    for (let i = 0; i < walker.currentNode.length; i++) {
+      range.setStart(walker.currentNode, i);
+      range.setEnd(walker.currentNode, i + 1);
+      const line = Math.round(range.getBoundingClientRect().bottom / 8);
+      lines.set(line, (lines.get(line) ?? 0) + 1);
+    }
+  return [...lines.values()].slice(0, -1);
 })"""
 
 
@@ -49,7 +58,7 @@ def test_lines_of_text_have_a_length_that_is_easy_to_read(browser: Any, server: 
         open_page(window, f"{SITE.as_uri()}/{page}")
         lengths = window.evaluate(LINES)
         asked = window.evaluate("[...document.fonts].filter(face => face.status === 'loaded').map(face => face.family)")
-    assert len(lengths) > 3 and 62 <= statistics.median(lengths) <= 76
+    assert len(lengths) > 10 and 65 <= statistics.median(lengths) <= 75
     assert {"Book Text", "Book Sans", "Book Mono"} <= {name.strip('"') for name in asked}
 
 
