@@ -28,7 +28,7 @@ SCREEN = {
     "sphinx_togglebutton",
 }
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-SCREEN_PARTS = {"theme", "folds", "formulas", "cards", "figures", "fonts", "package", "weight"}
+SCREEN_PARTS = {"theme", "folds", "formulas", "cards", "figures", "package", "weight"}
 
 
 def choose_extensions(extensions: list[str]) -> list[str]:

@@ -52,7 +52,7 @@ class ChapterCards(SphinxDirective):
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(svg, "utf-8")
             source = f"{'../' * self.env.docname.count('/')}_images/{place.name}"
-            card.insert(0, nodes.raw("", f'<img src="{source}" alt="" loading="lazy">', format="html"))
+            card.insert(0, nodes.raw("", f'<img src="{source}" alt="">', format="html"))
         return card
 
 

@@ -29,8 +29,9 @@ TIDIED = {
     r'title="Toggle secondary sidebar"': 'title="Contents"',
 }
 LOST = """<h1>Page not found</h1>
-<p>There is no page at this address. The book begins <a href="{home}">on its title page</a>, which lists its chapters;
-the search box finds words in all of them.</p>"""
+<p>There is no page at this address. The book begins <a href="{prefix}book/intro.html">on its title page</a>, which
+lists its chapters. Or search all of them:</p>
+<form action="{prefix}search.html"><input name="q" aria-label="Search the book"> <button>Search</button></form>"""
 
 # What is printed in columns keeps them and scrolls; all else that is printed wraps.
 COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
@@ -46,7 +47,7 @@ def adjust_theme(app: Sphinx, config: Config) -> None:
     url = options.get("repository_url", "")
     prefix = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/
     config["notfound_urls_prefix"] = prefix
-    config["notfound_context"] = {"title": "Page not found", "body": LOST.format(home=f"{prefix}index.html")}
+    config["notfound_context"] = {"title": "Page not found", "body": LOST.format(prefix=prefix)}
     config["html_favicon"] = "book/_static/favicon.svg"
     if "/OWNER/" in url:
         for name in ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button"):
