@@ -133,6 +133,8 @@ def test_each_figure_has_alt_text_a_caption_and_its_own_cell(chapter: str) -> No
     for where, cell in cells(chapter, "code"):
         if images(cell):
             assert len(images(cell)) == 1, f"{where}: one figure a cell, so that each has its alt text"
+            tables = [out for out in cell.outputs if "text/html" in out.get("data", {})]
+            assert not tables, f"{where}: a figure and a table are two cells, so that the caption is that of the figure"
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
             assert len(alt.split()) >= 5, f"{where}: a figure without alt text (mystnb: image: alt in its metadata)"
             caption = cell.metadata["mystnb"].get("figure", {}).get("caption", "")

@@ -8,7 +8,6 @@ PARTS = (
     "theme",
     "folds",
     "formulas",
-    "tables",
     "references",
     "cards",
     "figures",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import unescape
 from pathlib import Path
 
@@ -32,6 +32,7 @@ LICENCES = {
     "dejavu.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_DEJAVU"),
     "noto-sc.txt": ("pylopdf_fonts_zh_cn", "../pylopdf_fonts_zh_cn-*.dist-info/licenses/LICENSE"),
 }
+TEXT = ("kern", "liga", "mark", "mkmk", "ccmp", "locl", "tnum")
 # What a reader may type, or a script may write, beside what the pages hold.
 PLAIN = {chr(code) for code in range(0x20, 0x7F)} | set("‘’“”–—…×·○●✓✗→←↑↓≤≥≈−")
 
@@ -52,10 +53,9 @@ def read_characters(pages: Iterator[Path]) -> set[str]:
     return set("").union(*(unescape(re.sub(r"<svg.*?</svg>", "", page.read_text("utf-8"))) for page in pages))
 
 
-def cut_font(source: Path, target: Path, characters: set[str]) -> None:
+def cut_font(source: Path, target: Path, characters: Iterable[str], features: Iterable[str] = TEXT) -> None:
     """Write the part of a font that draws some characters, compressed for the web."""
-    options = Options(flavor="woff2", layout_features=["kern", "liga", "mark", "mkmk", "ccmp", "locl", "tnum"])
-    options.hinting = False  # a third of a face, for screens of another time
+    options = Options(flavor="woff2", layout_features=list(features), hinting=False, notdef_outline=True)
     options.drop_tables += ["FFTM"]
     with load_font(str(source), options, lazy=True) as font:
         subsetter = Subsetter(options)

@@ -6,7 +6,6 @@ none in scripts, brackets that grow only after ``\left``, and a number at the ri
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from html import escape
 from pathlib import Path
@@ -19,7 +18,7 @@ from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from .weight import subset_font
+from .fonts import cut_font, find_file
 
 LOGGER = logging.getLogger(__name__)
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
@@ -32,6 +31,9 @@ SPELLINGS = (
     (re.compile(r"^(?=[\^_])"), "{}"),
     (re.compile(r"(\\text\{[^{}]*?)\\_"), r"\1_"),
 )
+# What stands beside a formula in the line, and must not be parted from it.
+OPENING = re.compile(r"[(\[“‘]+$")
+ATTACHED = re.compile(r"^[.,;:?!)\]’”%-]\S*")
 TAG = re.compile(r"\s*\\tag\{([^{}]*)\}")
 SCRIPTS = {"msub", "msup", "msubsup", "munder", "mover", "munderover"}
 CALL = "\u2061"  # stands between a function and what it is applied to
@@ -116,24 +118,29 @@ def convert(node: nodes.math | nodes.math_block, block: bool) -> tuple[str, str]
 
 
 def keep_together(app: Sphinx, doctree: nodes.document) -> None:
-    """Give each formula in a line what stands next to it without a space: it never begins or ends a line alone."""
+    """Keep what stands beside a formula without a space, such as a bracket or a full stop, on its line."""
     for formula in list(doctree.findall(nodes.math)):
-        row, at = formula.parent, formula.parent.index(formula)
-        before = row[at - 1] if at else None
-        if isinstance(before, nodes.Text) and (found := re.search(r"\S+$", before)):
-            formula["before"] = found[0]
-            row[at - 1] = nodes.Text(before[: found.start()])
-        after = row[at + 1] if at + 1 < len(row) else None
-        if isinstance(after, nodes.Text) and (found := re.match(r"\S+", after)):
-            formula["after"] = found[0]
-            row[at + 1] = nodes.Text(after[found.end() :])
+        parent, place = formula.parent, formula.parent.index(formula)
+        before = parent[place - 1] if place else None
+        after = parent[place + 1] if place + 1 < len(parent) else None
+        opening = OPENING.search(before.astext()) if isinstance(before, nodes.Text) else None
+        attached = ATTACHED.match(after.astext()) if isinstance(after, nodes.Text) else None
+        if not opening and not attached:
+            continue
+        together = nodes.inline("", "", formula.deepcopy(), classes=["nobreak"])
+        if after is not None and attached:
+            together.append(nodes.Text(attached[0]))
+            parent[place + 1] = nodes.Text(after.astext()[attached.end() :])
+        if before is not None and opening:
+            together.insert(0, nodes.Text(opening[0]))
+            parent[place - 1] = nodes.Text(before.astext()[: opening.start()])
+        parent[place] = together
 
 
 def visit_formula(writer: Any, node: nodes.math) -> None:
     """A formula in a line of text."""
     math, _ = convert(node, block=False)
-    before, after = escape(node.get("before", "")), escape(node.get("after", ""))
-    writer.body.append(f'<span class="math">{before}{math}{after}</span>')
+    writer.body.append(f'<span class="math">{math}</span>')
     raise nodes.SkipNode
 
 
@@ -173,11 +180,8 @@ def place_font(app: Sphinx, error: Exception | None) -> None:
     for page in Path(app.outdir).rglob("*.html"):
         for formula in re.findall(r"<math\b.*?</math>", page.read_text("utf-8"), re.DOTALL):
             used |= set(re.sub(r"<[^>]*>", "", formula))
-    spec = importlib.util.find_spec("ziamath")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("ziamath is not installed: run `make book`, or pip install -r requirements.txt")
     target = Path(app.outdir) / "_static/math.woff2"
-    subset_font(Path(spec.origin).parent / "fonts/STIXTwoMath-Regular.ttf", target, used, ["ssty"])
+    cut_font(find_file("ziamath", "fonts/STIXTwoMath-Regular.ttf"), target, used, features=["ssty"])
     narrow_roots(target)
 
 
@@ -185,6 +189,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer and the hooks."""
     skip = (lambda writer, node: None,)
     app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
-    app.connect("doctree-read", keep_together, priority=900)
+    app.connect("doctree-read", keep_together)
     app.connect("build-finished", place_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,13 +12,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
-MENDED = {
-    '<summary aria-label="Toggle hidden content">': "<summary>",
-}
-
-
-# The same in whole pages, where the theme's own templates have written it.
 TIDIED = {
+    r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'<meta name="viewport" content="width=device-width, initial-scale=1"\s*/?>': "",  # said twice already
     r"<title>(.+?)\s+(?:&#8212;|—)\s+\1</title>": r"<title>\1</title>",
     r"<h1></h1>": "",
@@ -35,8 +30,6 @@ lists its chapters. Or search all of them:</p>
 
 # What is printed in columns keeps them and scrolls; all else that is printed wraps.
 COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
-OPENING = re.compile(r"[(\[“‘]+$")
-ATTACHED = re.compile(r"^[.,;:?!)\]’”%-]\S*")
 
 
 def adjust_theme(app: Sphinx, config: Config) -> None:
@@ -69,33 +62,10 @@ def mark_columns(app: Sphinx, doctree: nodes.document) -> None:
             block["classes"].append("columns")
 
 
-def keep_together(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what stands beside a formula without a space, such as a bracket or a full stop, on its line."""
-    for formula in list(doctree.findall(nodes.math)):
-        parent, place = formula.parent, formula.parent.index(formula)
-        before = parent[place - 1] if place else None
-        after = parent[place + 1] if place + 1 < len(parent) else None
-        opening = OPENING.search(before.astext()) if isinstance(before, nodes.Text) else None
-        attached = ATTACHED.match(after.astext()) if isinstance(after, nodes.Text) else None
-        if not opening and not attached:
-            continue
-        together = nodes.inline("", "", formula.deepcopy(), classes=["nobreak"])
-        if after is not None and attached:
-            together.append(nodes.Text(attached[0]))
-            parent[place + 1] = nodes.Text(after.astext()[attached.end() :])
-        if before is not None and opening:
-            together.insert(0, nodes.Text(opening[0]))
-            parent[place - 1] = nodes.Text(before.astext()[: opening.start()])
-        parent[place] = together
-
-
-def finish_page(
+def describe_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Replace labels that mislead a screen reader; describe the page by its first paragraph."""
-    for old, new in MENDED.items():
-        if "body" in context:
-            context["body"] = context["body"].replace(old, new)
+    """Describe the page by its first paragraph."""
     paragraphs = doctree.findall(nodes.paragraph) if doctree else []
     first = next((paragraph for paragraph in paragraphs if isinstance(paragraph.parent, nodes.section)), None)
     text = first.astext() if first else f"{context.get('title', pagename)}: a page of the book {app.config.project}."
@@ -104,7 +74,7 @@ def finish_page(
 
 
 def tidy_pages(app: Sphinx, error: Exception | None) -> None:
-    """Tidy what the templates of the theme write into every page."""
+    """Tidy what Sphinx and the templates of the theme write into every page."""
     if error or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
@@ -119,7 +89,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", adjust_theme)
     app.connect("config-inited", drop_thebe)
     app.connect("doctree-read", mark_columns)
-    app.connect("doctree-read", keep_together)
-    app.connect("html-page-context", finish_page)
+    app.connect("html-page-context", describe_page)
     app.connect("build-finished", tidy_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

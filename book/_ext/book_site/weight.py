@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from fontTools import subset
-from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
+
+from .fonts import cut_font
 
 # Scripts of which no page uses anything: the icons are a font as well, and the book has neither tabs nor toggles.
 UNUSED = ("fontawesome.js", "togglebutton.js", "design-tabs.js")
@@ -21,17 +20,6 @@ SEARCHING = ("search.html",)
 FILES = ("*.map", "*.ttf", "sphinx-thebe.*", "fa-brands-400.woff2", "fa-regular-400.woff2", *UNUSED)
 SCRIPT = re.compile(r'<script\b(?P<attributes>[^>]*?)\bsrc="(?P<source>[^"?]+)(?P<version>\?[^"]*)?"[^>]*></script>\n?')
 PICTURE = re.compile(r'<img\b(?=[^>]*\bsrc="(?P<source>[^":?]+\.svg)")(?![^>]*\b(?:width|loading)=)')
-
-
-def subset_font(source: Path, target: Path, letters: Iterable[str], features: Iterable[str] = ()) -> None:
-    """Write a font that has only these letters, as woff2."""
-    options = subset.Options(flavor="woff2", hinting=False, layout_features=list(features), notdef_outline=True)
-    with TTFont(source, recalcTimestamp=False) as font:
-        subsetter = subset.Subsetter(options)
-        subsetter.populate(text="".join(letters))
-        subsetter.subset(font)
-        font.flavor = "woff2"
-        font.save(target)
 
 
 def lighten(html: str, searching: bool) -> str:
@@ -79,7 +67,7 @@ def shrink_icons(folder: Path) -> None:
         if names & set(re.findall(r"fa-[\w-]+", chosen)):
             letters.add(chr(int(code, 16)))
     for font in folder.rglob("fa-solid-900.woff2"):
-        subset_font(font, font, letters)
+        cut_font(font, font, letters, features=())
 
 
 def lighten_site(app: Sphinx, error: Exception | None) -> None:
