@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from tests.site.axe import find_faults
 from tests.site.checks import check_ground, check_paper, inspect, photograph
-from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, PAGES, SITE, soup
+from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, PAGES, SITE
 from tests.site.windows import open_page, open_window, press_switch, switch_theme
 
 # Each width begins in one theme and goes on in the other; one is read from files, the other from a server.
@@ -80,38 +79,29 @@ def test_the_keyboard_reaches_every_control_with_a_visible_focus(
 
 
 @each_view
-def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str, width: int) -> None:
-    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
-        for page in ALL_PAGES:
-            description = soup(page).find("meta", attrs={"name": "description"})["content"]
-            word = max(re.findall(r"\b[a-z]+\b", description), key=len)  # whole words: no "ttention"
-            window.goto(f"{FILES}search.html?q={word}")
-            window.wait_for_selector(f"ul.search li a[href*='{page}']")  # they come one by one
-            assert window.complaints + find_faults(window) == [], f"searching {word}"
-
-
-@each_view
-def test_search_finds_what_is_folded(browser: Any, server: str, theme: str, width: int) -> None:
-    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
-        window.goto(f"{FILES}search.html?q=leave_one_out_solution")
-        window.wait_for_selector("ul.search li a")
-        assert "attention-pooling.html" in window.locator("ul.search li a").first.get_attribute("href")
-        assert window.complaints + find_faults(window) == []
-
-
-@each_view
 def test_a_lost_reader_is_led_home(browser: Any, server: str, theme: str, width: int) -> None:
     with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
         window.goto(server + "notebooks/nowhere.html")
         assert window.locator("h1").all_inner_texts() == ["Page not found"]
         assert window.locator(".bd-article form input[name=q]").is_visible()
-        assert window.locator(".bd-article a").get_attribute("href").endswith("/book/intro.html")
+        assert window.locator(".bd-article a").evaluate("link => link.href") == f"{server}book/intro.html"
         for system in (theme, other(theme)):
             switch_theme(window, system)
             assert find_faults(window) == [], system
         assert [c for c in window.complaints if "404" not in c] == []  # that it is not there is all there is to say
         window.locator(".book-title a").first.evaluate("link => link.click()")
         window.wait_for_url(f"{server}book/intro.html")
+
+
+def test_the_page_for_a_lost_reader_needs_no_name_before_the_book(browser: Any, server: str) -> None:
+    root = server.removesuffix("/").rpartition("/")[0] + "/"
+    with open_window(browser, root, reduced_motion="reduce") as window:
+        window.goto(root + "notebooks/nowhere.html")
+        assert f"{root}book/intro.html" == window.locator(".bd-article a").evaluate("link => link.href")
+        styles = window.evaluate("[...document.styleSheets].map(sheet => sheet.href).filter(Boolean)")
+        assert len(styles) > 5 and all(address.startswith(f"{root}_static/") for address in styles)
+        skip = window.locator("#pst-skip-link a").evaluate("link => link.href")
+        assert skip == f"{root}notebooks/nowhere.html#main-content"
 
 
 def test_motion_is_reduced_on_request(browser: Any, server: str) -> None:

@@ -9,6 +9,7 @@ PARTS = (
     "folds",
     "formulas",
     "references",
+    "search",
     "cards",
     "figures",
     "fonts",

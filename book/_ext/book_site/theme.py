@@ -27,6 +27,13 @@ LOST = """<h1>Page not found</h1>
 <p>There is no page at this address. The book begins <a href="{prefix}book/intro.html">on its title page</a>, which
 lists its chapters. Or search all of them:</p>
 <form action="{prefix}search.html"><input name="q" aria-label="Search the book"> <button>Search</button></form>"""
+# The page for a lost reader is shown at any address, on a host that has the book below its name or nothing else.
+BASE = """<base href="{prefix}"><script>
+if (!location.pathname.startsWith("{prefix}")) document.querySelector("base").href = "/";
+addEventListener("DOMContentLoaded", () => document.querySelectorAll("a[href^='#']").forEach((link) => {{
+  link.href = location.pathname + link.getAttribute("href");
+}}));
+</script>"""
 
 # What is printed in columns keeps them and scrolls; all else that is printed wraps.
 COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
@@ -73,6 +80,14 @@ def describe_page(
     context["metatags"] = context.get("metatags", "") + description
 
 
+def free_lost_page(app: Sphinx, error: Exception | None) -> None:
+    """Let the page for a lost reader find its styles and links where the book does not stand below its name."""
+    page, prefix = Path(app.outdir) / "404.html", app.config["notfound_urls_prefix"]
+    if not error and page.exists():
+        html = re.sub(rf'(?<==")/{re.escape(prefix.strip("/"))}/', "", page.read_text("utf-8"))
+        page.write_text(html.replace("<head>", f"<head>\n{BASE.format(prefix=prefix)}", 1), "utf-8")
+
+
 def tidy_pages(app: Sphinx, error: Exception | None) -> None:
     """Tidy what Sphinx and the templates of the theme write into every page."""
     if error or app.builder.format != "html":
@@ -91,4 +106,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", mark_columns)
     app.connect("html-page-context", describe_page)
     app.connect("build-finished", tidy_pages)
+    app.connect("build-finished", free_lost_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

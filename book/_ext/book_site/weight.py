@@ -14,7 +14,7 @@ from .fonts import cut_font
 
 # Scripts of which no page uses anything: the icons are a font as well, and the book has neither tabs nor toggles.
 UNUSED = ("fontawesome.js", "togglebutton.js", "design-tabs.js")
-SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
+SEARCH = ("searchtools.js", "language_data.js", "searchindex.js", "search.js")
 SETTINGS = "documentation_options.js"  # lines of the page itself add to it
 SEARCHING = ("search.html",)
 FILES = ("*.map", "*.ttf", "sphinx-thebe.*", "fa-brands-400.woff2", "fa-regular-400.woff2", *UNUSED)

@@ -1,0 +1,92 @@
+"""A search that leads to sections, and finds Chinese words. The engine is Sphinx's: it works without a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.search import IndexBuilder, js_index, languages
+from sphinx.search.en import SearchEnglish
+from sphinx.util.docutils import new_document
+
+RUN = re.compile(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+")
+TEXT = (nodes.paragraph, nodes.term, nodes.caption, nodes.literal_block, nodes.math_block)
+
+
+class EnglishWithChinese(SearchEnglish):
+    """English words; a run of Chinese characters, which has no spaces, as its characters and its pairs of neighbours.
+
+    A query of two characters or more is cut into pairs, so that no list of words is needed.
+    """
+
+    js_splitter_code = r"""
+var splitQuery = (query) => (query.match(/[\u3400-\u9fff]+|(?![\u3400-\u9fff])[\p{L}\p{N}_](?:(?![\u3400-\u9fff])[\p{L}\p{N}_])*/gu) || [])
+  .flatMap((run) => /^[\u3400-\u9fff]{2,}$/.test(run) ? [...run].slice(1).map((next, i) => [...run][i] + next) : [run]);
+"""  # noqa: E501
+
+    def split(self, input: str) -> list[str]:
+        """Cut a text into what can be looked up."""
+        terms: list[str] = []
+        for run in RUN.findall(input):
+            if "\u3400" <= run[0] <= "\u9fff":
+                terms += [*run, *map("".join, pairwise(run))]
+            else:
+                terms.append(run)
+        return terms
+
+
+def read_block(block: nodes.Element) -> str:
+    """What a reader sees of a paragraph or a piece of code. A formula that is more than a letter is an ellipsis."""
+    pieces = []
+    for text in block.findall(nodes.Text):
+        formula = isinstance(text.parent, nodes.math | nodes.math_block)
+        pieces.append("…" if formula and re.search(r"[\\^_{]", text) else text.astext())
+    return " ".join("".join(pieces).split())
+
+
+def cut_sections(doctree: nodes.document) -> Iterator[tuple[str, str, nodes.document, str]]:
+    """Of each section without those in it: its anchor ("" for the page), title, nodes and text."""
+    for section in doctree.findall(nodes.section):
+        title = section.next_node(nodes.title)
+        if title is None:
+            continue
+        part = new_document("")
+        part.children = [child for child in section if not isinstance(child, nodes.section)]
+        blocks = [block for child in part for block in child.findall(lambda node: isinstance(node, TEXT))]
+        blocks.sort(key=lambda block: isinstance(block, nodes.literal_block))  # an excerpt is rather prose than code
+        text = " ".join(map(read_block, blocks))
+        anchor = "" if isinstance(section.parent, nodes.document) else section["ids"][0]
+        yield anchor, title.astext(), part, text
+
+
+def write_index(app: Sphinx, error: Exception | None) -> None:
+    """Write the index anew: its documents are sections, each with its text, from which excerpts are taken."""
+    if error or not isinstance(app.builder, StandaloneHTMLBuilder) or app.builder.name != "html":
+        return
+    index = IndexBuilder(app.env, app.config.html_search_language or "en", {}, "")
+    texts: dict[str, str] = {}
+    for page in sorted(app.env.found_docs):
+        name = app.env.titles[page].astext()
+        for anchor, title, part, text in cut_sections(app.env.get_doctree(page)):
+            address = f"{page}.html#{anchor}" if anchor else f"{page}.html"
+            shown = f"{escape(title)} <small>{escape(name)}</small>" if anchor else escape(title)
+            index.feed(address, app.env.doc2path(page, base=False), shown, part)
+            texts[address] = text
+    found: dict[str, Any] = index.freeze()
+    # A query that is a title would be listed a second time.
+    found |= {"alltitles": {}, "texts": [texts[name] for name in found["docnames"]]}
+    (Path(app.outdir) / "searchindex.js").write_text(js_index.dumps(found), "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the language and the hook."""
+    languages["en"] = EnglishWithChinese
+    app.connect("build-finished", write_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,50 @@
+// What Sphinx's search leaves out: the order of what was found, and an excerpt that needs no server. The index is made of
+// sections, whose names are addresses.
+(() => {
+  "use strict";
+  const found = document.getElementById("search-results");
+  if (!found) return;
+  DOCUMENTATION_OPTIONS.LINK_SUFFIX = "";
+  Documentation.addTranslations({
+    messages: {
+      "Search finished, found ${resultCount} page(s) matching the search query.": "${resultCount} places in the book.",
+      "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.":
+        "No section of the book has all of these words.",
+    },
+    plural_expr: "n != 1",
+  });
+
+  const query = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().trim();
+  const words = () => splitQuery(query);
+  const stem = (word) => new Stemmer().stemWord(word);
+  const textOf = (address) => Search._index.texts[Search._index.docnames.indexOf(address)] ?? "";
+
+  // A title that has the words comes first, that of a chapter before that of a section; then who says them most often.
+  Scorer.score = ([address, title]) => {
+    const own = title.toLowerCase().split(" <small>")[0];
+    const titled = new Set(splitQuery(own).map(stem));
+    const shared = words().filter((word) => titled.has(stem(word))).length / words().length;
+    const text = textOf(address).toLowerCase();
+    const often = words().map((word) => text.split(word).length - 1).reduce((a, b) => a + b, 0);
+    const exact = own.replaceAll("-", " ").includes(query.replaceAll("-", " ")) ? 1 : 0;
+    return 10 * shared + 3 * exact + (shared === 1 && !address.includes("#") ? 5 : 0) + often / (often + 5);
+  };
+
+  function excerpt(text) {
+    const low = text.toLowerCase();
+    const places = [query, ...words(), ...words().map(stem)].map((word) => low.indexOf(word)).filter((at) => at >= 0);
+    const at = places[0] ?? 0;
+    const from = at < 90 ? 0 : text.lastIndexOf(" ", at - 60) + 1;
+    const end = text.indexOf(" ", from + 200);
+    return (from ? "… " : "") + text.slice(from, end < 0 ? undefined : end) + (end < 0 ? "" : " …");
+  }
+  new MutationObserver((changes) => {
+    for (const item of changes.flatMap((change) => [...change.addedNodes]).filter((node) => node.nodeName === "LI")) {
+      const text = textOf(item.querySelector("a").getAttribute("href"));
+      if (!text) continue;
+      const shown = Object.assign(document.createElement("p"), { className: "context", textContent: excerpt(text) });
+      item.append(shown);
+      words().forEach((word) => _highlightText(shown, word, "highlighted"));
+    }
+  }).observe(found, { childList: true, subtree: true });
+})();

@@ -1,0 +1,81 @@
+"""Searching the book as a reader does, from a folder and from a server: what is found first, and where it leads."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.site.axe import find_faults
+from tests.site.pages import ALL_PAGES, SITE, soup
+from tests.site.windows import open_window
+
+FILES = SITE.as_uri() + "/"
+VIEWS = [("light", 1280), ("dark", 390)]
+each_view = pytest.mark.parametrize(("theme", "width"), VIEWS, ids=["light-1280", "dark-390"])
+FIRST = {
+    "heads learn": "notebooks/what-heads-learn.html",
+    "multi head": "notebooks/multi-head-attention.html",
+    "Multi-Head Attention": "notebooks/multi-head-attention.html",
+    "positional encodings": "notebooks/positional-encoding.html",
+    "rotary embedding": "book/glossary.html#rotary-embedding",
+    "苹果 mean": "notebooks/self-attention.html#what-does-mean-here",
+    "leave_one_out_solution": "notebooks/attention-pooling.html#exercise-1-2-what-if-that-key-were-missing",
+}
+
+
+def ask(window: Any, site: str, query: str) -> list[str]:
+    """Where each result leads, in their order."""
+    window.goto(f"{site}search.html?q={query}")
+    window.wait_for_function("/places|No section/.test(document.querySelector('.search-summary')?.textContent)")
+    links: list[str] = window.locator("ul.search li > a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    return links
+
+
+@each_view
+def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str, width: int) -> None:
+    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
+        for page in ALL_PAGES:
+            description = soup(page).find("meta", attrs={"name": "description"})["content"]
+            word = max(re.findall(r"\b[a-z]+\b", description), key=len)  # whole words: no "ttention"
+            assert [link for link in ask(window, FILES, word) if link.startswith(page)], (
+                f"{word} is not found in {page}"
+            )
+            assert window.complaints + find_faults(window) == [], f"searching {word}"
+
+
+@pytest.mark.parametrize("place", ["folder", "server"])
+def test_the_best_place_comes_first(browser: Any, server: str, place: str) -> None:
+    with open_window(browser, server, reduced_motion="reduce") as window:
+        found = {query: ask(window, FILES if place == "folder" else server, query)[0] for query in FIRST}
+    assert found == FIRST
+
+
+def test_chinese_words_are_found_and_strings_that_are_no_word_are_not(browser: Any, server: str) -> None:
+    with open_window(browser, server, reduced_motion="reduce") as window:
+        for word in ("喜欢", "苹果", "吃", "我"):
+            assert any("self-attention.html" in link for link in ask(window, FILES, word)), word
+            assert all(word in text for text in window.locator("ul.search li").all_inner_texts()), word
+        assert ask(window, FILES, "果苹") == []
+        assert "No section of the book" in window.locator(".search-summary").inner_text()
+
+
+@each_view
+def test_a_result_shows_the_words_and_leads_to_the_section_where_they_are_marked(
+    browser: Any, server: str, theme: str, width: int
+) -> None:
+    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
+        ask(window, FILES, "saturated gradient")
+        results = window.locator("ul.search li")
+        assert results.count() > 3
+        for result in results.all():
+            assert result.locator(".context .highlighted").count(), result.inner_text()
+            assert len(result.locator(".context").inner_text()) < 300
+        assert find_faults(window) == []
+        link = results.locator("a[href*='#']").first
+        anchor = link.get_attribute("href").partition("#")[2]
+        link.click()
+        window.wait_for_selector(f"#{anchor} .highlighted >> visible=true")
+        assert 0 <= window.locator(f"#{anchor}").bounding_box()["y"] < 400
+        assert find_faults(window) == [] and window.complaints == []
