@@ -113,6 +113,15 @@ def restore_ids(notebook: NotebookNode, stored: NotebookNode | None) -> Notebook
     return combined
 
 
+def describe_figures(notebook: NotebookNode) -> None:
+    """Copy the alt text of each figure to where Jupyter and nbconvert look for it: beside the picture."""
+    for cell in notebook.cells:
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+        for output in cell.get("outputs", []):
+            if alt and "image/png" in output.get("data", {}):
+                output.metadata = {"image/png": {"alt": alt}}
+
+
 def execute(chapter: str, notebook: NotebookNode) -> None:
     """Run all cells and keep only what is the same on every machine, and the digest.
 
@@ -136,6 +145,7 @@ def execute(chapter: str, notebook: NotebookNode) -> None:
     ClearMetadataPreprocessor(clear_cell_metadata=False, preserve_nb_metadata_mask=kept).preprocess(notebook, {})
     for cell in notebook.cells:  # that preprocessor would skip the Markdown cells
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in CELL_METADATA}
+    describe_figures(notebook)
     notebook.metadata[DIGEST] = digest(notebook)
 
 

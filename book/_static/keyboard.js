@@ -36,9 +36,23 @@
     tell();
   }
 
-  addEventListener("DOMContentLoaded", () => setTimeout(() => all(".copybtn").forEach((button, i) => {
-    button.setAttribute("aria-label", `Copy code ${i + 1}`);
-  })));
+  // All copy buttons are one stop; the arrow keys lead from each to the next.
+  addEventListener("DOMContentLoaded", () => setTimeout(() => {
+    const buttons = all(".copybtn");
+    const first = buttons.find((button) => button.checkVisibility());
+    buttons.forEach((button, i) => {
+      button.setAttribute("aria-label", `Copy code ${i + 1} of ${buttons.length}`);
+      button.tabIndex = button === first ? 0 : -1;
+      button.addEventListener("keydown", ({ key }) => {
+        const shown = buttons.filter((other) => other.checkVisibility());
+        const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[key];
+        const next = step && shown.at((shown.indexOf(button) + step) % shown.length);
+        if (!next) return;
+        [button.tabIndex, next.tabIndex] = [-1, 0];
+        next.focus();
+      });
+    });
+  }));
 
   // The section whose heading is the last one above the upper third; at the end of the page, the one that was asked for.
   const links = all("#page-contents a[href^='#']");

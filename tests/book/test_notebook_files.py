@@ -137,6 +137,8 @@ def test_each_figure_has_alt_text_a_caption_and_its_own_cell(chapter: str) -> No
             assert not tables, f"{where}: a figure and a table are two cells, so that the caption is that of the figure"
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
             assert len(alt.split()) >= 5, f"{where}: a figure without alt text (mystnb: image: alt in its metadata)"
+            beside = images(cell)[0].metadata.get("image/png", {}).get("alt")
+            assert beside == alt, f"{where}: in Jupyter the figure has not its alt text; {REFRESH}"
             caption = cell.metadata["mystnb"].get("figure", {}).get("caption", "")
             assert caption.endswith("."), f"{where}: a figure without a caption (mystnb: figure: caption, a sentence)"
             assert {"image/svg+xml", "image/png"} <= set(images(cell)[0].data), f"{where}: not stored as SVG and PNG"

@@ -55,12 +55,14 @@ def test_the_glossary_is_in_the_order_of_the_alphabet() -> None:
 
 @pytest.mark.parametrize(("word", "entry"), ENTRIES)
 def test_a_word_of_the_glossary_stands_where_the_glossary_says(word: str, entry: str) -> None:
-    place = re.search(r" \[[A-Z][\w ]+\]\(\.\./notebooks/([\w-]+)\.ipynb#([\w-]+)\)\.$", entry)
+    place = re.search(r" in \[([^]]+)\]\(\.\./notebooks/([\w-]+)\.ipynb#([\w-]+)\)\.$", entry)
     assert place, f"{word}: the entry does not end with a place"
-    section = SECTIONS[place[1]][place[2]].lower()
+    heading, _, section = SECTIONS[place[2]][place[3]].partition("\n")
+    assert heading.lstrip("# ") == place[1], f"{word}: the section is called otherwise"
+    section = f"{heading}\n{section}".lower()
     stems = [name[: max(3, len(name) - 3)] for name in re.findall(r"[\w-]{3,}", word.lower())]  # pruning, pruned
     missing = [stem for stem in stems if stem not in section]
-    assert not missing, f"{word}: no {missing} in {place[1]}#{place[2]}"
+    assert not missing, f"{word}: no {missing} in {place[2]}#{place[3]}"
 
 
 def test_the_cover_is_described_alike_wherever_it_stands() -> None:

@@ -59,6 +59,18 @@ def test_only_code_has_a_copy_button_and_each_has_a_name(window: Any) -> None:
     assert window.locator(".output .copybtn").count() == 0
 
 
+def test_the_copy_buttons_are_one_stop_and_arrows_lead_from_each_to_the_next(window: Any) -> None:
+    stops = window.locator(".copybtn:visible").evaluate_all("all => all.map(button => button.tabIndex)")
+    assert len(stops) > 10 and sorted(stops)[-2:] == [-1, 0]
+    window.locator(".copybtn[tabindex='0']").focus()
+    names = []
+    for key in ("ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowUp", "ArrowDown"):
+        window.keyboard.press(key)
+        names.append(window.evaluate("document.activeElement.getAttribute('aria-label')"))
+    last = window.locator(".copybtn:visible").last.get_attribute("aria-label")
+    assert len({*names[:2], names[3]}) == 3 and names[0] == names[2] and names[4] == last and names[5] == names[3]
+
+
 def test_a_long_line_is_scrolled_by_the_keyboard(browser: Any, server: str) -> None:
     with open_window(browser, server, width=390, reduced_motion="reduce") as phone:
         open_page(phone, CHAPTER)

@@ -70,3 +70,4 @@ def test_the_head_of_a_page_says_each_thing_once(page: str) -> None:
     assert rest != [first]
     icon = head.find("link", rel="icon")["href"].partition("?")[0]
     assert (SITE / "_static/favicon.svg").exists() and icon.endswith("_static/favicon.svg")
+    assert (SITE / "_static/cover.png").read_bytes().startswith(b"\x89PNG")  # what shows a shared link asks for it

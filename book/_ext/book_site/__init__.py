@@ -6,6 +6,7 @@ from sphinx.application import Sphinx
 
 PARTS = (
     "theme",
+    "description",
     "folds",
     "formulas",
     "references",

@@ -12,6 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+LINE, MARGIN = 68, 32  # characters of a line of text, and of one in the margin, which is 0.65 times as high
 EQUATION = re.compile(r"\((\d+\.\d+)\)")
 # What already leads somewhere, or is not prose.
 CLOSED = (nodes.reference, nodes.title, nodes.math, nodes.literal, nodes.literal_block, nodes.raw, nodes.caption)
@@ -51,7 +52,7 @@ def list_terms(root: Path) -> dict[str, tuple[str, str]]:
     """The words of the glossary in small letters: what each means, and the page that explains it."""
     path = root / "book/glossary.md"
     text = path.read_text("utf-8") if path.exists() else ""
-    entries = re.findall(r"^## (.+)\n\n(.+?) \[[^]]+\]\(\.\./(\S+?)\.ipynb\S*\)\.?$", text, re.MULTILINE)
+    entries = re.findall(r"^## (.+)\n\n(.+?) [A-Z][a-z ]* in \[.+\]\(\.\./(\S+?)\.ipynb\S*\)\.$", text, re.MULTILINE)
     plain = {term.lower(): (re.sub(r"[*`$\\]", "", meaning), page) for term, meaning, page in entries}
     return {term: entry for term, entry in plain.items() if term not in ORDINARY}
 
@@ -118,6 +119,14 @@ def link_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             text.parent.replace(text, pieces)
 
 
+def fits_beside(meaning: str, paragraph: nodes.Element, after: str) -> bool:
+    """Whether a wide screen can show a meaning in the margin: the only one of a paragraph, beside lines enough."""
+    taken = any("aside" in reference["classes"] for reference in paragraph.findall(nodes.reference))
+    text = paragraph.astext()
+    lines = 1 + (len(text) - text.rindex(after)) // LINE
+    return isinstance(paragraph.parent, nodes.section) and not taken and 0.65 * len(meaning) / MARGIN < lines
+
+
 def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Lead from a word of the glossary, where a chapter that does not explain it first uses it, to its meaning."""
     if docname not in list_chapters(app):
@@ -136,6 +145,8 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         before, after = text.astext()[: found.start()], text.astext()[found.end() :]
         anchor = nodes.make_id(term)
         shown = link(app, docname, "book/glossary", anchor, found[1], terms.pop(term))
+        if fits_beside(shown["reftitle"], text.parent, after):
+            shown["classes"].append("aside")
         text.parent.replace(text, [nodes.Text(before), shown, nodes.Text(after)])
 
 

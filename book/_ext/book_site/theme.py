@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -22,6 +20,8 @@ TIDIED = {
     r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
     r'title="Toggle primary sidebar"': 'title="Chapters"',
     r'title="Toggle secondary sidebar"': 'title="Contents"',
+    r'(<div class="[^"]*\bcell_input docutils container")>': r'\1 role="group" aria-label="Code">',
+    r'(<div class="[^"]*\bcell_output docutils container")>': r'\1 role="group" aria-label="Output">',
 }
 LOST = """<h1>Page not found</h1>
 <p>There is no page at this address. The book begins <a href="{prefix}book/intro.html">on its title page</a>, which
@@ -44,6 +44,7 @@ def adjust_theme(app: Sphinx, config: Config) -> None:
     options = config.html_theme_options
     options["use_download_button"] = False
     options.setdefault("navbar_persistent", [])
+    options["article_header_start"] = ["toggle-primary-sidebar.html", "book-title.html"]
     url = options.get("repository_url", "")
     prefix = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/
     config["notfound_urls_prefix"] = prefix
@@ -69,21 +70,10 @@ def mark_columns(app: Sphinx, doctree: nodes.document) -> None:
             block["classes"].append("columns")
 
 
-def describe_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Describe the page by its first paragraph."""
-    paragraphs = doctree.findall(nodes.paragraph) if doctree else []
-    first = next((paragraph for paragraph in paragraphs if isinstance(paragraph.parent, nodes.section)), None)
-    text = first.astext() if first else f"{context.get('title', pagename)}: a page of the book {app.config.project}."
-    description = f'<meta name="description" content={quoteattr(" ".join(text.split()))} />'
-    context["metatags"] = context.get("metatags", "") + description
-
-
 def free_lost_page(app: Sphinx, error: Exception | None) -> None:
     """Let the page for a lost reader find its styles and links where the book does not stand below its name."""
     page, prefix = Path(app.outdir) / "404.html", app.config["notfound_urls_prefix"]
-    if not error and page.exists():
+    if not error and page.exists() and "<base " not in page.read_text("utf-8"):
         html = re.sub(rf'(?<==")/{re.escape(prefix.strip("/"))}/', "", page.read_text("utf-8"))
         page.write_text(html.replace("<head>", f"<head>\n{BASE.format(prefix=prefix)}", 1), "utf-8")
 
@@ -104,7 +94,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", adjust_theme)
     app.connect("config-inited", drop_thebe)
     app.connect("doctree-read", mark_columns)
-    app.connect("html-page-context", describe_page)
     app.connect("build-finished", tidy_pages)
     app.connect("build-finished", free_lost_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
