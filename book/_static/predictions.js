@@ -16,7 +16,7 @@
     write: (name, text) => { try { localStorage.setItem(name, text); } catch { /* not kept */ } },
   };
 
-  const toggle = make("button", { type: "button", className: "cover-switch" }, "Cover answers to predictions");
+  const toggle = document.querySelector(".cover-switch");
   const cover = (on) => {
     toggle.setAttribute("aria-pressed", on);
     covers.forEach((answer) => { answer.open = !on; });
@@ -26,7 +26,6 @@
     kept.write("cover-answers", on ? "" : "no");
     cover(on);
   });
-  document.querySelector(".bd-article h1").after(toggle);
   cover(kept.read("cover-answers") !== "no");
 
   const fields = covers.map((answer) => {

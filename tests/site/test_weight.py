@@ -64,6 +64,24 @@ def test_no_text_moves_while_pictures_come(browser: Any, server: str, page: str)
             assert shown == pytest.approx(natural, rel=0.02)
 
 
+@pytest.mark.parametrize("width", [412, 1350])
+@pytest.mark.parametrize("page", ["book/intro.html", "notebooks/multi-head-attention.html"])
+def test_no_text_moves_while_fonts_and_scripts_come(browser: Any, server: str, page: str, width: int) -> None:
+    """On the line of a phone; Chromium adds up which part of the window moved, and how far."""
+    with open_window(browser, server, width=width) as window:
+        phone = {"offline": False, "latency": 150, "downloadThroughput": 200 * 1024, "uploadThroughput": 90 * 1024}
+        window.context.new_cdp_session(window).send("Network.emulateNetworkConditions", phone)
+        window.add_init_script(
+            """window.shifts = []; new PerformanceObserver(list => shifts.push(...list.getEntries()
+            .map(entry => [entry.value, ...entry.sources.map(source => source.node?.textContent.slice(0, 40))])))
+            .observe({ type: "layout-shift", buffered: true })"""
+        )
+        window.goto(server + page, wait_until="networkidle")
+        window.wait_for_timeout(300)
+        shifts = window.evaluate("shifts")
+        assert sum(shift[0] for shift in shifts) < 0.03, shifts
+
+
 def test_search_keeps_its_scripts_and_other_pages_lose_them() -> None:
     page = '<script src="_static/searchtools.js"></script><script src="_static/doctools.js?v=1"></script>'
     assert lighten(page, searching=True) == page

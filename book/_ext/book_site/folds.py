@@ -14,6 +14,11 @@ from .package import name_wheel
 # What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
 MACHINERY = re.compile(r"^# NBVAL_IGNORE_OUTPUT\n|^# @title Solution\n|(?<=^# )@title ", re.MULTILINE)
 
+# Only a script can do what it says; that it is there from the start keeps the text below in its place.
+SWITCH = (
+    '<button type="button" class="cover-switch pst-js-only" aria-pressed="true">Cover answers to predictions</button>'
+)
+
 
 def raw(html: str) -> nodes.raw:
     """A piece of HTML between nodes."""
@@ -123,6 +128,9 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
         shown = nodes.container("", output, classes=["cell"])
         place = section.index(cell) + 1
         section[place:place] = [raw(summary), shown, *following, raw("</details>")]
+    if any(question["ids"] for question in questions):
+        title = next(doctree.findall(nodes.title))
+        title.parent.insert(title.parent.index(title) + 1, raw(SWITCH))
 
 
 def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:

@@ -37,6 +37,22 @@ TEXT = ("kern", "liga", "mark", "mkmk", "ccmp", "locl", "tnum")
 PLAIN = {chr(code) for code in range(0x20, 0x7F)} | set("‘’“”–—…×·○●✓✗→←↑↓≤≥≈−")
 
 
+# What a page asks for before its styles have said so; a browser refuses that in a folder, where no time is lost.
+FIRST = ("fonts/text.woff2", "fonts/text-semibold.woff2", "fonts/sans.woff2")
+IN_SOME = {
+    "math.woff2": re.compile("<math"),
+    "fonts/chinese.woff2": re.compile(r"<p>(?:(?!</p>).)*[\u4e00-\u9fff]", re.DOTALL),
+}
+ASK = """<script>
+if (location.protocol !== "file:") for (const name of [{names}]) {{
+  const font = {{ rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href: "{root}_static/" + name }};
+  document.head.append(Object.assign(document.createElement("link"), font));
+}}
+</script>
+"""
+CHARSET = re.compile(r'<meta charset="utf-8"\s*/?>\n?')
+
+
 def find_file(package: str, name: str) -> Path:
     """A file of an installed package; it may lie beside the package."""
     spec = importlib.util.find_spec(package)
@@ -80,7 +96,22 @@ def place_fonts(app: Sphinx, error: Exception | None) -> None:
         shutil.copy(find_file(package, name), target / licence)
 
 
+def ask_early(app: Sphinx, error: Exception | None) -> None:
+    """Let each page ask for its faces at once, those of formulas and of Chinese only where there are such."""
+    if error or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        html = page.read_text("utf-8")
+        names = [*FIRST, *(name for name, sign in IN_SOME.items() if sign.search(html))]
+        root = re.search(r'data-content_root="([^"]*)"', html)
+        place = CHARSET.search(html)
+        if root and place and 'rel: "preload"' not in html:
+            script = ASK.format(names=", ".join(f'"{name}"' for name in names), root=root[1])
+            page.write_text(html[: place.end()] + script + html[place.end() :], "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hook."""
     app.connect("build-finished", place_fonts)
+    app.connect("build-finished", ask_early)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
