@@ -207,7 +207,7 @@ _build/html/.built: $(TESTED) $(TEXTS) $(SETTINGS) tools/outputs.py .build/list/
 attention-measured.pdf: .build/paper/page/index.html tools/paper/pdf.py
 	@$(PY) -m tools.paper.pdf
 
-attention-measured.epub: .build/paper/page/index.html $(addprefix tools/paper/,epub.py package.py formulas.py ereader.css)
+attention-measured.epub: .build/paper/page/index.html $(addprefix tools/paper/,epub.py package.py ereader.css)
 	@$(PY) -m tools.paper.epub
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from d2lmini.explore.numbers import check_words, list_words, read_numbers, write
 from d2lmini.explore.panel import Choice, Drawing, Panel, build_panel
-from d2lmini.explore.tables import Label, Table
+from d2lmini.explore.tables import Label, PanelTable
 
 __all__ = ["explore_attention"]
 
@@ -55,7 +55,9 @@ def explore_attention(
     plain = [Label(token, "", lang) for token in tokens]
     sentences = [(f"a{m} b{i}", _say(words[i], plain, row)) for m, one in enumerate(rows) for i, row in enumerate(one)]
     tables = [
-        Table(f"{title}: weights of the query in each row", plain, list(zip(words, one, strict=True)), f"a{m}", "b")
+        PanelTable(
+            f"{title}: weights of the query in each row", plain, list(zip(words, one, strict=True)), f"a{m}", "b"
+        )
         for m, (title, one) in enumerate(zip(titles, rows, strict=True))
     ]
     choices = [

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from d2lmini.explore.numbers import check_words, read_numbers, write
 from d2lmini.explore.panel import Choice, Panel, build_panel
-from d2lmini.explore.tables import Label, Table
+from d2lmini.explore.tables import Label, PanelTable
 
 __all__ = ["explore_pruning"]
 
@@ -54,7 +54,7 @@ def explore_pruning(
             for b, label in enumerate(left)
         ]
         head = [*map(Label, questions), Label("all")]
-        tables.append(Table(f"{name}: right answers by heads left", head, rows, f"a{a}", "b", bars=True))
+        tables.append(PanelTable(f"{name}: right answers by heads left", head, rows, f"a{a}", "b", bars=True))
     choices = [Choice("a", "Who goes first", [Label(name) for name in orders]), Choice("b", "Heads left", left)]
     return build_panel("Remove a head, and another", choices, sentences, tables)
 

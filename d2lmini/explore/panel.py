@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from d2lmini.explore.tables import Label, Table, write_html, write_text
+from d2lmini.explore.tables import Label, PanelTable, write_html, write_text
 
 __all__ = ["Choice", "Drawing", "Panel", "build_panel"]
 
@@ -87,7 +87,7 @@ class Panel:
 
 
 def build_panel(
-    title: str, choices: Sequence[Choice], sentences: Sequence[tuple[str, str]], tables: Sequence[Table],
+    title: str, choices: Sequence[Choice], sentences: Sequence[tuple[str, str]], tables: Sequence[PanelTable],
     style: str = "",
 ) -> Panel:  # fmt: skip
     """Put a panel together.
@@ -102,8 +102,9 @@ def build_panel(
     Raises:
         ValueError: if the panel would be too large.
     """
-    # The same content has the same name: what a notebook stores is the same in each run.
-    content = repr((title, choices, sentences, tables, style))
+    # The same content has the same name: what a notebook stores is the same in each run. Stored names were made when
+    # PanelTable was called Table.
+    content = repr((title, choices, sentences, tables, style)).replace("PanelTable(", "Table(")
     name = f"touch-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
     rules = "".join(_write_rules(choice) for choice in choices) + _mark_rows(tables, choices)
     said = "".join(f'<p class="{state}">{text}</p>' for state, text in sentences)
@@ -132,7 +133,7 @@ def _write_rules(choice: Choice) -> str:
     return f"@media screen{{{hidden}}}{variables}"
 
 
-def _mark_rows(tables: Sequence[Table], choices: Sequence[Choice]) -> str:
+def _mark_rows(tables: Sequence[PanelTable], choices: Sequence[Choice]) -> str:
     """The row of the option that is chosen has a ground of its own."""
     letters = {table.rows_of for table in tables if not table.bars}
     marked = ",".join(

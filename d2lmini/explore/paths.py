@@ -9,7 +9,7 @@ from typing import Any
 
 from d2lmini.explore.numbers import check_words
 from d2lmini.explore.panel import Choice, Drawing, Panel, build_panel
-from d2lmini.explore.tables import Label, Table
+from d2lmini.explore.tables import Label, PanelTable
 
 __all__ = ["explore_paths"]
 
@@ -65,7 +65,7 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
         Choice("a", "Network", names),
         Choice("b", "Output: the top row; inputs are the bottom row", outputs, drawing=drawing, columns=True),
     ]
-    tables = [Table("Inputs seen", outputs, seen, "", "a"), Table("Steps from x₁", outputs, steps, "", "a")]
+    tables = [PanelTable("Inputs seen", outputs, seen, "", "a"), PanelTable("Steps from x₁", outputs, steps, "", "a")]
     return build_panel("Which inputs an output sees", choices, sentences, tables, _STYLE)
 
 

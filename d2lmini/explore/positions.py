@@ -10,7 +10,7 @@ from torch import Tensor
 from d2lmini.arguments import check_size
 from d2lmini.explore.numbers import read_numbers, write
 from d2lmini.explore.panel import Choice, Drawing, Panel, build_panel
-from d2lmini.explore.tables import Label, Table
+from d2lmini.explore.tables import Label, PanelTable
 
 __all__ = ["explore_positions"]
 
@@ -108,9 +108,9 @@ def _say_step(j: int, step: float, delta: int) -> str:
     return f"Pair {j} turns by {turned}, wherever you are. The cosine of that is {write(math.cos(delta * step))}."
 
 
-def _list(sines: Tensor, cosines: Tensor) -> list[Table]:
+def _list(sines: Tensor, cosines: Tensor) -> list[PanelTable]:
     return [
-        Table(
+        PanelTable(
             f"Columns {2 * j} and {2 * j + 1}",
             [Label("sine"), Label("cosine")],
             [

@@ -11,7 +11,7 @@ from torch import Tensor
 from d2lmini.arguments import check_number
 from d2lmini.explore.numbers import check_words, read_numbers, write
 from d2lmini.explore.panel import Choice, Panel, build_panel
-from d2lmini.explore.tables import Label, Table
+from d2lmini.explore.tables import Label, PanelTable
 
 __all__ = ["explore_softmax"]
 
@@ -50,7 +50,7 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
         for b in range(len(betas))
     ]
     tables = [
-        Table(
+        PanelTable(
             f"{title}: the weight of each key",
             [Label(f"score {write(score, 2).rstrip('0').rstrip('.')}") for score in sets[s].tolist()],
             [(name, [write(w) for w in weights[b, s].tolist()]) for b, name in enumerate(names)],

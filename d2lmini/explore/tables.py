@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Label", "Table", "write_html", "write_text"]
+from d2lmini.figures.tables import align_columns
+
+__all__ = ["Label", "PanelTable", "write_html", "write_text"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Table:
+class PanelTable:
     """Numbers with names for rows and columns.
 
     `state` is the class of the choice that shows the table. `rows_of` is the letter of the choice whose row is marked;
@@ -42,7 +43,7 @@ class Table:
     bars: bool = False
 
 
-def write_html(table: Table) -> str:
+def write_html(table: PanelTable) -> str:
     """The table for a browser."""
     head = "".join(f'<th scope="col">{label.html}</th>' for label in table.head)
     state = table.rows_of if table.bars else f"row-{table.rows_of}"
@@ -57,20 +58,12 @@ def write_html(table: Table) -> str:
     return f'<table class="{kind}">{caption}<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def write_text(table: Table) -> str:
+def write_text(table: PanelTable) -> str:
     """The table for a terminal."""
     lines = [["", *(label.text for label in table.head)], *([label.text, *entries] for label, entries in table.rows)]
-    widths = [max(map(_measure, column)) for column in zip(*lines, strict=True)]
-    rows = ("  ".join(" " * (width - _measure(text)) + text for text, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines)  # fmt: skip
-    return "\n".join([table.caption, *rows])
+    return f"{table.caption}\n{align_columns(lines, [False] * len(lines[0]))}"
 
 
 def _write_cells(entries: Sequence[str], bars: bool) -> Iterator[str]:
     for entry in entries:
         yield f'<td style="--w:{entry}">{entry}</td>' if bars else f"<td>{escape(entry)}</td>"
-
-
-def _measure(text: str) -> int:
-    """How many columns of a terminal a text takes: Chinese characters take two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

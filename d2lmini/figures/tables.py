@@ -46,21 +46,22 @@ class Table:
 
     def __repr__(self) -> str:
         """Text in columns."""
-        table = [self.columns, *self.rows]
-        widths = [max(map(_measure_width, column)) for column in zip(*table, strict=True)]
-        lines = []
-        for row in table:
-            entries = []
-            for text, width, words in zip(row, widths, self._words, strict=True):
-                space = " " * (width - _measure_width(text))
-                entries.append(text + space if words else space + text)
-            lines.append("  ".join(entries).rstrip())
-        return "\n".join(lines)
+        return align_columns([self.columns, *self.rows], self._words)
 
     def _repr_html_(self) -> str:
         sides = ["left" if words else "right" for words in self._words]
         lines = ['<table class="dataframe">', "<thead>", _write_row(self.columns, sides, "col"), "</thead>", "<tbody>"]
         return "\n".join([*lines, *(_write_row(row, sides) for row in self.rows), "</tbody>", "</table>"])
+
+
+def align_columns(rows: Sequence[Sequence[str]], words: Sequence[bool]) -> str:
+    """The rows as lines of text, each column as wide as its widest entry: words on the left, numbers on the right."""
+    columns = []
+    for column, on_the_left in zip(zip(*rows, strict=True), words, strict=True):
+        lengths = [*map(_measure_width, column)]
+        spaces = [" " * (max(lengths) - length) for length in lengths]
+        columns.append([t + s if on_the_left else s + t for t, s in zip(column, spaces, strict=True)])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def _write(entry: Any, form: str) -> str:

@@ -83,6 +83,10 @@ def test_each_formula_is_mathml_with_its_tex_beside_it(pages: dict[str, Any]) ->
     assert all(formula.get("alttext") for formula in formulas)
 
 
+def test_nothing_is_taken_for_html_that_is_not(pages: dict[str, Any]) -> None:
+    assert not [name for name, page in pages.items() if find(page, "//h:math | //h:svg")]
+
+
 def test_no_formula_is_left_as_it_was_written_and_no_word_for_a_tool(pages: dict[str, Any]) -> None:
     for name in ["introduction", "appendix", *list_chapters()]:
         text = "".join(pages[f"{name}.xhtml"].itertext())

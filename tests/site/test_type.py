@@ -43,6 +43,13 @@ def test_each_character_of_a_page_is_in_its_face(page: str) -> None:
     assert [c for c in left if ord(c) not in DRAWN["text"] & DRAWN["sans"]] == []
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_each_sign_of_a_formula_is_in_its_face(page: str) -> None:
+    drawn = set(TTFont(SITE / "_static/math.woff2").getBestCmap())
+    signs = {c for formula in soup(page).find_all("math") for c in formula.get_text() if c.isprintable()}
+    assert [c for c in signs if ord(c) not in drawn] == []
+
+
 def test_the_faces_are_small_and_keep_their_licences() -> None:
     css = (SITE / "_static/fonts.css").read_text("utf-8")
     assert sorted(re.findall(r"fonts/([\w-]+)\.woff2", css)) == sorted(DRAWN)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from book_site.folds import raw
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.config import Config
@@ -22,11 +23,6 @@ def name_anchor(docname: str, name: str) -> str:
 def find_parts(root: nodes.document) -> Parts:
     """The documents that the root lists, under the captions of their lists."""
     return [(tree.get("caption") or "", list(tree["includefiles"])) for tree in root.findall(addnodes.toctree)]
-
-
-def raw(html: str) -> nodes.raw:
-    """A piece of HTML between nodes."""
-    return nodes.raw("", html, format="html")
 
 
 def link_to(target: str, *content: nodes.Node, **attributes: Any) -> nodes.reference:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from lxml import etree, html
 
 from tools.paper import EPUB, PAGE
-from tools.paper.formulas import set_formula, split_tag
 from tools.paper.package import Book, pack
 
 STYLES = ("ereader.css", "pygments.css")
 _XHTML = "http://www.w3.org/1999/xhtml"
+_MATHML = "http://www.w3.org/1998/Math/MathML"
 _OPS = "http://www.idpf.org/2007/ops"
 _HEAD = """<!DOCTYPE html>
 <html xmlns="{xhtml}" xmlns:epub="{ops}" lang="en" xml:lang="en">
@@ -23,20 +22,18 @@ _HEAD = """<!DOCTYPE html>
 </html>"""
 
 
-def set_formulas(part: Any) -> None:
-    """Put MathML in the place of TeX, and the number of a formula beside it."""
-    for place in part.xpath(".//*[contains(concat(' ', @class, ' '), ' math ')]"):
-        tex, number = split_tag(place.text_content())
-        formula = ElementTree.tostring(set_formula(tex, place.tag == "div"), encoding="unicode")
-        place.text = None
-        if number:
-            etree.SubElement(place, "span", {"class": "eqno"}).text = f"({number})"
-        place.append(etree.fromstring(formula))
+def name_formulas(part: Any) -> None:
+    """Say of each formula that it is MathML: HTML knows it by its name, XML does not."""
+    for formula in part.xpath(".//math"):
+        text = etree.tostring(formula, with_tail=False, encoding="unicode")
+        named = etree.fromstring(text.replace("<math", f'<math xmlns="{_MATHML}"', 1))
+        named.tail = formula.tail
+        formula.getparent().replace(formula, named)
 
 
 def drop_print(part: Any) -> None:
-    """Leave out page numbers, page styles and scripts."""
-    for element in part.xpath(".//*[@class='page-of'] | .//style | .//script"):
+    """Leave out page numbers, page styles and scripts, and the drawings that only these would show."""
+    for element in part.xpath(".//*[@class='page-of'] | .//style | .//script | .//*[@hidden]"):
         element.drop_tree()
 
 
@@ -98,7 +95,7 @@ def cut_book(source: Path) -> Book:
     parts = {part.get("id"): part for part in page.xpath("//div[@class='file']")}
     for part in parts.values():
         drop_print(part)
-        set_formulas(part)
+        name_formulas(part)
         del part.attrib["style"]
     lead_to_files(parts)
     contents = parts.pop("toc")

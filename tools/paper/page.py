@@ -28,7 +28,7 @@ SCREEN = {
     "sphinx_togglebutton",
 }
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-SCREEN_PARTS = {"theme", "folds", "formulas", "cards", "figures", "package", "weight"}
+SCREEN_PARTS = {"theme", "folds", "cards", "figures", "package", "weight"}
 
 
 def choose_extensions(extensions: list[str]) -> list[str]:
@@ -58,7 +58,8 @@ def configure() -> dict[str, Any]:
         "html_context": {"author": config["author"], "rights": config["copyright"]},
         "html_theme": "basic",
         "html_permalinks": False,
-        "html_math_renderer": "paper",
+        "html_math_renderer": "mathml",
+        "formulas_described": True,
         "html_scaled_image_link": False,
         "pygments_style": "a11y-high-contrast-light",
         "templates_path": [str(Path(__file__).parent)],
@@ -97,7 +98,8 @@ def main() -> None:
     root = PAGE.parent / "book/intro.html"
     # Sphinx writes addresses as seen from the folder above that of the root: without this no style and no picture.
     root.replace(PAGE)
-    shutil.copy(Path(__file__).parent / "print.css", PAGE.parent / "_static")
+    for style in (Path(__file__).parent / "print.css", ROOT / "book/_static/formulas.css"):
+        shutil.copy(style, PAGE.parent / "_static")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
-import json
 import os
 import re
 import shutil
@@ -28,14 +26,6 @@ _PREPARE = """
     for (const picture of document.images) picture.loading = "eager";
     for (const frame of document.querySelectorAll("figure")) frame.setAttribute("role", "group");
 """
-_TYPESET = """async () => {
-    await MathJax.startup.promise;
-    for (const formula of document.querySelectorAll(".math")) {
-        const display = formula.tagName === "DIV";
-        formula.replaceChildren(await MathJax.tex2chtmlPromise(formula.textContent, {display}));
-    }
-    document.head.append(MathJax.chtmlStylesheet());
-}"""
 _FILL = """pages => {
     for (const place of document.querySelectorAll(".page-of"))
         place.textContent = pages[place.dataset.target] ?? "000";
@@ -53,34 +43,6 @@ def find_browser() -> str:
     if found is None:
         raise SystemExit(NO_BROWSER)
     return found
-
-
-def find_mathjax() -> Path:
-    """The folder of MathJax in the installed package.
-
-    Raises:
-        SystemExit: if it is not installed.
-    """
-    spec = importlib.util.find_spec("sphinx-mathjax-offline")
-    if spec is None or spec.origin is None:
-        raise SystemExit("sphinx-mathjax-offline is not installed: pip install -r requirements.txt")
-    return Path(spec.origin).parent / "static/mathjax"
-
-
-def set_formulas(page: Page) -> None:
-    """Let MathJax set all formulas of the page, with fonts, so that they are text."""
-    mathjax = find_mathjax()
-    settings = {
-        "startup": {"typeset": False},
-        "options": {"enableMenu": False},
-        "chtml": {"fontURL": (mathjax / "output/chtml/fonts/woff-v2").as_uri()},
-    }
-    page.evaluate(f"window.MathJax = {json.dumps(settings)}")
-    page.add_script_tag(path=mathjax / "tex-chtml.js")
-    page.evaluate(_TYPESET)
-    wrong = page.eval_on_selector_all("mjx-merror", "all => all.map(error => error.dataset.mjxError)")
-    if wrong:
-        raise SystemExit(f"MathJax cannot read {len(wrong)} formulas: {'; '.join(wrong[:3])}")
 
 
 def read_pages(pdf: bytes) -> dict[str, int]:
@@ -103,7 +65,7 @@ def print_numbered(page: Page) -> bytes:
 
 
 def print_page(source: Path) -> bytes:
-    """Print a page with Chromium, once its formulas are set and its pictures and fonts are there."""
+    """Print a page with Chromium, once its pictures and fonts are there."""
     complaints: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -114,7 +76,6 @@ def print_page(source: Path) -> bytes:
         page.on("requestfailed", lambda request: complaints.append(f"{request.url} is missing"))
         page.goto(source.as_uri())
         page.evaluate(_PREPARE)
-        set_formulas(page)
         page.wait_for_function(_READY)
         page.evaluate("document.fonts.ready.then(() => true)")
         pdf = print_numbered(page)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from html import escape
 from pathlib import Path
-from typing import Any
 
 from book_site.cards import read_opening
+from book_site.folds import drop_machinery, is_cell
 from book_site.references import list_chapters, number_figures
 from docutils import nodes
 from sphinx import addnodes
@@ -20,7 +19,6 @@ from tools.paper.arrange import arrange_book, find_parts, name_anchor
 from tools.repository import FIRST_LINE
 
 LOGGER = logging.getLogger(__name__)
-MACHINERY = ("# NBVAL_IGNORE_OUTPUT", "# @title")
 MOST_LINES_TOGETHER = 20  # of a cell and what it prints; a longer one may go on on the next page
 MOST_LINES_ABOVE_FIGURE = 14
 
@@ -98,18 +96,12 @@ def report_dead_links(tree: nodes.document) -> None:
             LOGGER.warning("the book has no place called %s, to which a link leads", target)
 
 
-def drop_machinery(app: Sphinx, doctree: nodes.document) -> None:
-    """Leave out what only a tool reads: the cell that installs, comments to nbval and Colab, marks of folded cells."""
-    for cell in list(doctree.findall(nodes.container)):
-        if cell.get("nb_element") != "cell_code":
-            continue
+def open_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Show folded cells, and leave out the one that installs the package."""
+    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
         cell.attributes.pop("hide_mode", None)
         if cell.astext().startswith(FIRST_LINE):
             cell.parent.remove(cell)
-    for block in doctree.findall(nodes.literal_block):
-        lines = [line for line in block.rawsource.splitlines() if not line.startswith(MACHINERY)]
-        block.rawsource = "\n".join(lines)
-        block.children = [nodes.Text(block.rawsource)]
 
 
 def keep_together(app: Sphinx, doctree: nodes.document) -> None:
@@ -117,35 +109,21 @@ def keep_together(app: Sphinx, doctree: nodes.document) -> None:
     for block in doctree.findall(nodes.literal_block):
         if len(block.astext().splitlines()) <= MOST_LINES_TOGETHER:
             block["classes"].append("together")
-    for cell in doctree.findall(nodes.container):
-        if cell.get("nb_element") == "cell_code":
-            lines = len(cell.astext().splitlines())
-            drawn = any(True for _ in cell.findall(nodes.image))
-            if lines <= (MOST_LINES_ABOVE_FIGURE if drawn else MOST_LINES_TOGETHER):
-                cell["classes"].append("together")
+    for cell in filter(is_cell, doctree.findall(nodes.container)):
+        lines = len(cell.astext().splitlines())
+        drawn = any(True for _ in cell.findall(nodes.image))
+        if lines <= (MOST_LINES_ABOVE_FIGURE if drawn else MOST_LINES_TOGETHER):
+            cell["classes"].append("together")
     for paragraph in doctree.findall(nodes.paragraph):
         if paragraph.astext().endswith(":"):
             paragraph["classes"].append("leads")
 
 
-def write_formula(self: Any, node: nodes.math) -> None:
-    """Leave TeX in the line: the printer of the PDF and the maker of the EPUB set it in their own way."""
-    self.body.append(f'<span class="math">{escape(node.astext())}</span>')
-    raise nodes.SkipNode
-
-
-def write_display(self: Any, node: nodes.math_block) -> None:
-    """Leave TeX on a line of its own, as it was written."""
-    self.body.append(f'<div class="math">{escape(node.astext().strip())}</div>\n')
-    raise nodes.SkipNode
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register builder, formulas and what is left out."""
+    """Register the builder and what is left out."""
     app.add_builder(PaperBuilder, override=True)
-    app.add_html_math_renderer("paper", (write_formula, None), (write_display, None))
     app.add_directive("chapter-cards", ChapterList)
     app.connect("doctree-resolved", number_all_figures)
-    for change in (drop_machinery, keep_together):
+    for change in (open_cells, drop_machinery, keep_together):
         app.connect("doctree-read", change, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

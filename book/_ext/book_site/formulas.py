@@ -7,7 +7,7 @@ none in scripts, brackets that grow only after ``\left``, and a number at the ri
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -90,14 +90,14 @@ def space_functions(math: ElementTree.Element) -> None:
         row[:] = new
 
 
-def set_formula(tex: str, block: bool = False) -> tuple[str, str]:
-    r"""The MathML of a formula, and the number that its ``\tag`` gives it ("" without).
+def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple[str, str]:
+    r"""The MathML of a formula, ``described`` by its TeX, and the number that its ``\tag`` gives it ("" without).
 
     Raises:
-        SyntaxError: in the converter's words, if it is not one.
+        ValueError: in the converter's words, if it is not one.
     """
     number = TAG.search(tex)
-    plain = TAG.sub("", tex).strip()
+    written = plain = TAG.sub("", tex).strip()
     for pattern, spelling in SPELLINGS:
         plain = pattern.sub(spelling, plain)
     text = tex2mathml(plain, as_block=block).replace("&ApplyFunction;", CALL).replace(f' xmlns="{NAMESPACE}"', "")
@@ -105,14 +105,17 @@ def set_formula(tex: str, block: bool = False) -> tuple[str, str]:
     tighten(math)
     apply_names(math)
     space_functions(math)
+    if described:
+        math.set("alttext", written)
     return ElementTree.tostring(math, encoding="unicode"), number[1] if number else ""
 
 
-def convert(node: nodes.math | nodes.math_block, block: bool) -> tuple[str, str]:
+def convert(writer: Any, node: nodes.math | nodes.math_block, block: bool) -> tuple[str, str]:
     """The formula of a node; one that cannot be set is a warning of the build, and stays as it was written."""
     try:
-        return set_formula(node.astext(), block)
-    except (SyntaxError, IndexError, ElementTree.ParseError) as error:
+        return set_formula(node.astext(), block, writer.config.formulas_described)
+    # What is unfinished, the converter may not notice before it fails.
+    except (ValueError, LookupError, AttributeError, ElementTree.ParseError) as error:
         LOGGER.warning("a formula that cannot be set: %s: %s", node.astext(), error, location=node)
         return escape(node.astext()), ""
 
@@ -139,14 +142,14 @@ def keep_together(app: Sphinx, doctree: nodes.document) -> None:
 
 def visit_formula(writer: Any, node: nodes.math) -> None:
     """A formula in a line of text."""
-    math, _ = convert(node, block=False)
+    math, _ = convert(writer, node, block=False)
     writer.body.append(f'<span class="math">{math}</span>')
     raise nodes.SkipNode
 
 
 def visit_display(writer: Any, node: nodes.math_block) -> None:
     """A formula of its own; one that is wider than a phone scrolls, so the keyboard must be able to get there."""
-    math, number = convert(node, block=True)
+    math, number = convert(writer, node, block=True)
     name = f"Equation {number}" if number else "Formula"
     tag = f'<span class="number">({escape(number)})</span>' if number else ""
     writer.body.append(f'<div class="math" role="group" aria-label="{escape(name)}" tabindex="0">{math}{tag}</div>\n')
@@ -179,7 +182,7 @@ def place_font(app: Sphinx, error: Exception | None) -> None:
     used = set(DRAWN + "0123456789()")
     for page in Path(app.outdir).rglob("*.html"):
         for formula in re.findall(r"<math\b.*?</math>", page.read_text("utf-8"), re.DOTALL):
-            used |= set(re.sub(r"<[^>]*>", "", formula))
+            used |= set(unescape(re.sub(r"<[^>]*>", "", formula)))
     target = Path(app.outdir) / "_static/math.woff2"
     cut_font(find_file("ziamath", "fonts/STIXTwoMath-Regular.ttf"), target, used, features=["ssty"])
     narrow_roots(target)
@@ -188,6 +191,7 @@ def place_font(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer and the hooks."""
     skip = (lambda writer, node: None,)
+    app.add_config_value("formulas_described", False, "html", bool)  # where MathML may not be understood
     app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
     app.connect("doctree-read", keep_together)
     app.connect("build-finished", place_font)
