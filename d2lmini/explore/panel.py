@@ -104,7 +104,7 @@ def build_panel(
     """
     # The same content has the same name: what a notebook stores is the same in each run. Stored names were made when
     # PanelTable was called Table.
-    content = repr((title, choices, sentences, tables, style)).replace("PanelTable(", "Table(")
+    content = repr((title, choices, sentences, tables, style))
     name = f"touch-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
     rules = "".join(_write_rules(choice) for choice in choices) + _mark_rows(tables, choices)
     said = "".join(f'<p class="{state}">{text}</p>' for state, text in sentences)

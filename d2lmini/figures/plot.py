@@ -6,14 +6,18 @@ compared byte for byte, even though two CPUs may differ in the last bit.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 from torch import Tensor
@@ -82,6 +86,16 @@ def plot(
         axes.legend()
 
 
+@cache
+def choose_faces() -> list[str]:
+    """The sans of the book's pages where it is installed, and what matplotlib brings for the signs that it lacks."""
+    spec = importlib.util.find_spec("font_source_sans_pro")
+    folders = spec.submodule_search_locations if spec else None
+    for path in Path(folders[0]).glob("files/*.otf") if folders else ():
+        font_manager.fontManager.addfont(path)
+    return [*(["Source Sans Pro"] if folders else []), "DejaVu Sans"]
+
+
 def use_svg_display() -> None:
     """Draw figures in the style of this book; in a notebook, store them as SVG and as PNG.
 
@@ -89,6 +103,7 @@ def use_svg_display() -> None:
     viewers that hide the SVG of a notebook they do not trust.
     """
     plt.style.use(str(resources.files(__package__) / "style.mplstyle"))
+    plt.rcParams["font.family"] = choose_faces()
     try:
         from IPython import get_ipython
         from matplotlib_inline.backend_inline import set_matplotlib_formats

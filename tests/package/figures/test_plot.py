@@ -11,9 +11,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from matplotlib import font_manager
 
 import d2lmini as d2l
-from d2lmini.figures.plot import use_svg_display
+from d2lmini.figures.plot import choose_faces, use_svg_display
 from tests.colours import contrast
 from tests.package.figures.pictures import svg
 
@@ -158,3 +159,14 @@ def test_a_notebook_stores_svg_without_a_date_and_png() -> None:
 def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_figures_have_the_face_of_the_pages_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    d2l.plot([1, 2, 3], xlabel="wǒ → 1")
+    label = plt.gca().xaxis.label
+    assert "SourceSansPro" in font_manager.findfont(label.get_fontproperties())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    choose_faces.cache_clear()
+    d2l.plot([1, 2, 3], xlabel="wǒ → 1")
+    assert "DejaVuSans" in font_manager.findfont(plt.gca().xaxis.label.get_fontproperties())
+    choose_faces.cache_clear()
