@@ -18,6 +18,7 @@ PARTS = (
     "report",
     "package",
     "weight",
+    "styles",
 )
 
 
