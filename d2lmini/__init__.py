@@ -4,6 +4,8 @@
 boolean and `True` means *may attend*.
 """
 
+__version__ = "0.1.0"
+
 # What every chapter uses.
 from d2lmini.exercises import check as check
 from d2lmini.figures.diagrams import draw_diagram as draw_diagram

@@ -1,0 +1,54 @@
+"""What a fork needs to know: under which licence, which version, how to cite it, how to report what is wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools import ROOT
+
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+SCHEMAS = {
+    ROOT / "CITATION.cff": "citation-file-format",
+    ROOT / ".github/dependabot.yml": "dependabot",
+    **dict.fromkeys(FORMS, "github-issue-forms"),
+}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+@pytest.mark.parametrize(("path", "schema"), SCHEMAS.items(), ids=lambda value: getattr(value, "name", value))
+def test_it_fits_the_schema(path: Path, schema: str) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_package_and_citation_name_one_version() -> None:
+    source = (ROOT / "d2lmini/__init__.py").read_text("utf-8")
+    versions = re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)
+    assert versions == [PROJECT["version"]] == [yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]]
+
+
+def test_two_licences_are_there_and_named_wherever_a_reader_looks() -> None:
+    texts = {name: (ROOT / name).read_text("utf-8") for name in ("LICENSE", "LICENSE-CC-BY-4.0")}
+    assert "MIT License" in texts["LICENSE"] and "Attribution 4.0 International" in texts["LICENSE-CC-BY-4.0"]
+    assert PROJECT["license"] == "MIT AND CC-BY-4.0" and PROJECT["license-files"] == ["LICENSE*"]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert all(f"({name})" in readme for name in texts)
+    footer = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["html"]["extra_footer"]
+    assert "MIT" in footer and "CC BY 4.0" in footer
+
+
+def test_a_number_is_reported_with_the_system_that_gave_it() -> None:
+    (form,) = [yaml.safe_load(path.read_text("utf-8")) for path in FORMS if "number" in path.name]
+    fields = {part["id"]: part for part in form["body"]}
+    assert {"cell", "book", "yours", "system"} <= set(fields)
+    command = fields["system"]["attributes"]["placeholder"].removeprefix('python -c "').removesuffix('"')
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0 and PROJECT["version"] in done.stdout, done.stderr
