@@ -109,3 +109,14 @@ def test_motion_is_reduced_on_request(browser: Any, server: str) -> None:
         open_page(window, FILES + ALL_PAGES[0])
         moving = "e => getComputedStyle(e).transitionDuration.split(', ').some(parseFloat)"
         assert window.evaluate(f"[...document.querySelectorAll('*')].filter({moving}).length") == 0
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_the_name_of_the_book_is_in_sight_and_nothing_beside_it_is_cut(browser: Any, server: str, width: int) -> None:
+    with open_window(browser, server, width=width, reduced_motion="reduce") as window:
+        open_page(window, FILES + ALL_CHAPTERS[0])
+        names = window.locator(".book-title a:visible")
+        assert names.count() == 1 and names.first.bounding_box()["x"] >= 0
+        for control in window.locator(".bd-header-article :is(a, button):visible").all():
+            box = control.bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width, control.evaluate("e => e.outerHTML")[:120]
