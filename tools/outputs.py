@@ -7,7 +7,7 @@ from typing import Any
 
 # The first line of a cell whose outputs are not compared; the second says why. What a training gave is bounded by an
 # assertion near by; a time is bounded by nothing.
-MOST_CELLS_NOT_COMPARED = 14  # of a chapter: most are in the one on what heads learn, all about trained models
+MOST_CELLS_NOT_COMPARED = 12  # of a chapter: nearly all are about trained models
 OPT_OUT = "# NBVAL_IGNORE_OUTPUT"
 UNBOUNDED = ("Times differ", "A time is different", "What a trained model draws")
 KINDS = ("compared", "bounded", "only printed")

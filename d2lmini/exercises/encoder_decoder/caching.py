@@ -26,6 +26,7 @@ from d2lmini.exercises.extremes import LOW
 from d2lmini.exercises.inputs import draw_inputs
 
 _KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
+_SLICE = "a window of 1 leaves no old key: does a slice [-k:] do what you want where k is 0?"
 _MANY = 10**5  # entries that are not looked at one by one
 
 
@@ -100,7 +101,7 @@ def _expect_small(run: _Run, caches: list[Any], X: Tensor) -> None:
         if got >= most + batch * d:
             raise WrongAnswer(
                 f"the cache holds at most {run.window} keys and {run.window} values of {d} numbers for each example",
-                "which key will no later token see? And does a slice [-k:] do what you want if k is 0?",
+                _SLICE if run.window == 1 else "which key will no later token see?",
                 given=f"{run.given}  # the cache after {i} tokens",
                 expected=f"at most {most} numbers, and a few for positions",
                 got=f"{got} numbers",
@@ -217,8 +218,9 @@ def _list_wrong_windows(placed: Tensor, W: Tensor, window: int) -> Mistakes:
     causal, mask = causal_mask(n), _see(n, window)
     itself = places[:, None] == places
     first = itself & (places == 0)
+    beyond = "a token sees the newest `window` tokens: which ones has your newest token seen beyond them?"
     wrong = {
-        "a token sees the newest `window` tokens: which ones has your newest token seen beyond them?": (causal,),
+        _SLICE if window == 1 else beyond: (causal,),
         "the newest token is one of the `window` that it sees": (_see(n, window + 1),),
         "itself included: how many tokens before it may the newest one see?": (_see(n, max(1, window - 1)),),
         "the cache is full: which token must go, the oldest or the newest?": (

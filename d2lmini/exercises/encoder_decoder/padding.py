@@ -134,6 +134,9 @@ def _expect_no_effect(padding_effect: Any, sentences: list[Tensor], given: str) 
 
 def _expect_batch(calls: Calls, sentences: list[Tensor], given: str) -> None:
     """Each sentence was given with padding behind it, and with its length."""
+    if not calls:
+        hint = "what does the encoder make of the sentences in a batch, and of each one alone?"
+        raise WrongAnswer("the encoder is called", hint, given=given)
     longest = max(map(len, sentences))
     for sentence in sentences:
         n = len(sentence)

@@ -190,11 +190,13 @@ def projected_again(x: Tensor, cache: Any, window: int, P: Tensor, W_q: Tensor, 
     return F.scaled_dot_product_attention((x @ W_q.T)[:, None], K, V)[:, 0], (t + 1, K, V)
 
 
-def trimmed_before(x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor) -> tuple[Tensor, Any]:
-    """Cuts the old tokens with a slice that is the whole cache where the window is 1, but asks with a mask."""
+def trimmed_before(
+    x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor, masked: bool = True
+) -> tuple[Tensor, Any]:
+    """Cuts the old tokens with a slice that is the whole cache where the window is 1, and asks with a mask or not."""
     t, tokens = cache or (0, x[:, None][:, :0])
     X = torch.cat([tokens[:, -(window - 1) :], (x + P[t])[:, None]], dim=1)
-    return ask(X[:, -window:], W), (t + 1, X)
+    return ask(X[:, -window:] if masked else X, W), (t + 1, X)
 
 
 def started_again(pairs: tuple[Any, ...], window: int) -> tuple[Any, ...]:
@@ -261,7 +263,8 @@ _WRONG: list[tuple[Any, str]] = [
     (cached(keep=started_again), "the window slides"),
     (cached(keep=everything), "which key will no later token see?"),
     (cached(keep=lambda pairs, window: pairs[-window - 1 :]), "which key will no later token see?"),
-    (trimmed_before, "if k is 0"),
+    (trimmed_before, "where k is 0"),
+    (partial(trimmed_before, masked=False), "where k is 0"),
     (hidden_in_a_default, "which key will no later token see?"),
     (hidden, "which key will no later token see?"),
     (cached(see=lambda pairs, window: pairs[-1:]), "sees the cache as well"),
