@@ -28,7 +28,7 @@ SCREEN = {
     "sphinx_togglebutton",
 }
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-SCREEN_PARTS = {"theme", "folds", "cards", "figures", "package", "weight"}
+SCREEN_PARTS = {"theme", "description", "folds", "search", "cards", "figures", "package", "weight", "styles"}
 
 
 def choose_extensions(extensions: list[str]) -> list[str]:

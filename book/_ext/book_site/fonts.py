@@ -6,6 +6,7 @@ Each is cut, from an installed package, down to the characters that the pages us
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
 import shutil
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from fontTools.subset import Options, Subsetter, load_font, save_font
 from sphinx.application import Sphinx
+
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of each table that it cuts
 
 # What a face is called in fonts.css: the package that has it, and where.
 FACES = {
@@ -98,7 +101,7 @@ def place_fonts(app: Sphinx, error: Exception | None) -> None:
 
 def ask_early(app: Sphinx, error: Exception | None) -> None:
     """Let each page ask for its faces at once, those of formulas and of Chinese only where there are such."""
-    if error or app.builder.format != "html":
+    if error or app.builder.name != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
         html = page.read_text("utf-8")
