@@ -95,14 +95,14 @@ def is_prediction(paragraph: nodes.paragraph) -> bool:
 
 
 def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
-    """Of what follows a prediction: the first output, then the next paragraph with the folded cells before it."""
+    """Of what follows a prediction: the first output, then the next paragraph with the cells before it."""
     answer: list[nodes.Element] = []
     for node in after:
         if isinstance(node, nodes.section) or (isinstance(node, nodes.paragraph) and is_prediction(node)):
             break
         if not answer and is_cell(node):
             answer += [part for part in node.children if is_cell(part, "cell_code_output")]
-        elif answer and is_cell(node) and node.get("hide_mode") == "input":
+        elif answer and is_cell(node):
             answer.append(node)
         elif answer:
             return [*answer, node] if isinstance(node, nodes.paragraph) else answer
