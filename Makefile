@@ -34,7 +34,7 @@ PAPER := $(wildcard tools/paper/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks serve zip pdf epub student repository links lint clean FORCE
+.PHONY: help book test code site paper notebooks chapter serve zip pdf epub student repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -88,6 +88,10 @@ pdf: $(if $(BROWSER),attention-measured.pdf) ## the book to print and to search:
 	@$(if $(BROWSER),:,echo "make pdf needs Chromium: none is installed as chromium, chromium-browser or google-chrome" >&2; exit 1)
 
 epub: attention-measured.epub ## the book for e-readers: attention-measured.epub
+
+chapter: $(READY) ## begin a chapter: NAME=my-chapter; a small one that passes every check, for you to change
+	@$(PY) -m tools.chapter "$(NAME)"
+	@$(MAKE) --silent --no-print-directory notebooks CHAPTERS=$(NAME)
 
 student: $(READY) ## the notebooks without solutions, in student/
 	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
