@@ -31,6 +31,7 @@ PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/
 TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_static/* book/_templates/*) $(shell find book/_ext -name "*.py"))
 TOOLS := $(wildcard tools/*.py)
 PAPER := $(wildcard tools/paper/*)
+TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
@@ -58,9 +59,9 @@ code: $(READY) ## test what needs no page: lint, types, the package, the cells t
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
 	@echo "The code: every test passed"
 
-site: $(READY) ## test the pages that `make book` built: in the browser, and their notebooks in a rehearsal of Colab
+site: $(READY) ## test the pages that `make book` built, their notebooks in a rehearsal of Colab, and the recipes
 	@test -e _build/html/index.html || { echo "there are no pages in _build/html: make book" >&2; exit 1; }
-	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab)
+	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab recipes)
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%)
 	@echo "The site: every test passed"
 
@@ -144,6 +145,8 @@ NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildc
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)
+NEEDS_recipes = $(TEXTS) $(PACKAGE) $(TOOLS) $(TEMPLATE) $(SHARED) $(SETTINGS) tests/faults/minibook.py \
+    $(call python,tests/recipes tests/book tests/site tests/package) $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 
 # Lists of files, rewritten only when a file comes or goes: so that a deletion counts as a change.
@@ -163,10 +166,11 @@ RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist loadscope
 RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) --dist worksteal -rs \
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
 RUN_paper = $(PY) -m pytest -q $(BARE) -p no:nbval tests/paper -rs
+RUN_recipes = $(PY) -m pytest -q tests/recipes
 RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 
 .build/passed/lint .build/passed/package .build/passed/chapters .build/passed/faults .build/passed/site \
-.build/passed/colab .build/passed/paper: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
+.build/passed/colab .build/passed/recipes .build/passed/paper: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
 	@mkdir -p $(@D) && touch $@.new
 	$(RUN_$*)
 	@mv $@.new $@
