@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PORT ?= 8000
+NETWORK ?= doi.org:443
 
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
@@ -35,12 +36,24 @@ TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks chapter serve zip pdf epub student repository links lint clean FORCE
+.PHONY: help book test code site paper notebooks chapter serve zip pdf epub student edition repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1 — /'
+
+# All but `help` and the server run behind a lock: two that work at once would delete each other's files.
+BEHIND := $(filter-out help serve,$(MAKECMDGOALS))
+ifneq ($(if $(BOOK_ALONE),,$(BEHIND)),)
+
+.PHONY: $(BEHIND) behind
+$(BEHIND): behind
+	@:
+behind:
+	@$(if $(shell $(PYTHON) -c 'import fcntl, pathlib' 2>/dev/null && echo 3),$(PYTHON) tools/alone.py) $(MAKE) --no-print-directory BOOK_ALONE=1 $(BEHIND)
+
+else
 
 book: $(READY) ## check the notebooks, run each one again and compare, build the HTML book
 	@$(MAKE) --silent --no-print-directory .build/checked
@@ -76,7 +89,14 @@ notebooks: $(READY) ## run the chapters whose text changed; if a notebook was ed
 	$(if $(CHOSEN),$(if $(findstring command,$(origin CHAPTERS)),,$(error FROM needs a chapter: CHAPTERS=... FROM=...)))
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(CHAPTERS:%=.build/run/%)
 
-serve: book ## show the book at http://localhost:8000 (PORT=8001 for another port)
+chapter: $(READY) ## begin a chapter: NAME=my-chapter; a small one that passes every check, for you to change
+	@$(PY) -m tools.chapter "$(NAME)"
+	@$(MAKE) --silent --no-print-directory notebooks CHAPTERS=$(NAME)
+
+serve: ## make the book and show it at http://localhost:8000 (PORT=8001 for another port)
+	@$(MAKE) --no-print-directory book
+	@$(PY) -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2>/dev/null \
+	    || { echo "port $(PORT) is taken; another one: make serve PORT=8001" >&2; exit 1; }
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 $(PORT)
 
 zip: book ## the book as one file to hand around: attention-measured.zip; unpack it and open index.html
@@ -90,18 +110,19 @@ pdf: $(if $(BROWSER),attention-measured.pdf) ## the book to print and to search:
 
 epub: attention-measured.epub ## the book for e-readers: attention-measured.epub
 
-chapter: $(READY) ## begin a chapter: NAME=my-chapter; a small one that passes every check, for you to change
-	@$(PY) -m tools.chapter "$(NAME)"
-	@$(MAKE) --silent --no-print-directory notebooks CHAPTERS=$(NAME)
-
 student: $(READY) ## the notebooks without solutions, in student/
 	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
 	    --TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=solution
+
+edition: $(READY) ## give the book a version: VERSION=0.2.0; RELEASING.md says what comes before and after
+	@$(PY) -m tools.edition "$(VERSION)"
 
 repository: $(READY) ## name the repository that the pages and the setup cells point to: URL=https://github.com/me/my-fork
 	$(PY) -m tools.repository "$(URL)"
 
 links: $(READY) ## ask every link to another site whether it still leads somewhere (needs the network)
+	@$(PY) -c 'import socket; socket.create_connection("$(NETWORK)".split(":"), 10)' 2>/dev/null \
+	    || { echo "$(NETWORK) does not answer: is there a network? No link was asked" >&2; exit 1; }
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
@@ -112,14 +133,16 @@ clean: ## delete what was built, but not .venv
 
 # While .half-made is there an install broke off half-way: begin from nothing. An environment that somebody else made is
 # only added to.
+NAMED := $(or $(MAKECMDGOALS),book)
 $(READY): requirements.txt
-	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
-	    "Python 3.11 or later is needed; name it: make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(not sys.version_info >= (3, 11))' 2>/dev/null || { \
+	    echo "Python 3.11 or later is needed, and $(PYTHON) is none; name it: make $(NAMED) PYTHON=python3.12" >&2; exit 1; }
 	@if test -f $(VENV)/.half-made; then rm -rf $(VENV); fi
 	@test -e $(VENV) || { mkdir -p $(VENV) && touch $(VENV)/.half-made && $(PYTHON) -m venv $(VENV); }
 	@$(PY) -c '' || { echo "$(PY) does not run: delete $(VENV), the next run makes it anew" >&2; exit 1; }
 	@rm -f $@ && touch $@.new
-	@$(PY) -m pip install --quiet --requirement requirements.txt \
+	@echo "Installing what requirements.txt lists into $(VENV): a minute or two, and more where PyTorch is large"
+	@$(PY) -m pip install --requirement requirements.txt \
 	    || { echo "installing requirements.txt into $(VENV) failed; the next run tries again" >&2; exit 1; }
 	@rm -f $(VENV)/.half-made && mv $@.new $@
 
@@ -145,7 +168,7 @@ NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildc
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)
-NEEDS_recipes = $(TEXTS) $(PACKAGE) $(TOOLS) $(TEMPLATE) $(SHARED) $(SETTINGS) tests/faults/minibook.py \
+NEEDS_recipes = $(TEXTS) $(PACKAGE) $(TOOLS) $(TEMPLATE) $(SHARED) $(SETTINGS) $(wildcard tests/faults/minibook.py) \
     $(call python,tests/recipes tests/book tests/site tests/package) $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 
@@ -193,6 +216,7 @@ $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%): .build/rehearsed/%: notebooks
 # The stamp gets the time at which the run began: an edit made meanwhile still counts.
 $(TESTED): .build/tested/%: notebooks/%.ipynb $$(NEEDS_chapter-$$*) .build/list/chapter-% $(MACHINERY)
 	@mkdir -p $(@D) .build/log && touch $@.new
+	@echo "$<: is run and compared"
 	@$(PY) -m pytest -q --no-header $(BARE) --nbval --nbval-current-env \
 	    --junitxml=.build/log/$*.xml $< > .build/log/$*.txt 2>&1 \
 	    && echo "$<: $$(tail -n 1 .build/log/$*.txt)" \
@@ -224,3 +248,5 @@ $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) 
 	@mkdir -p $(@D) && touch $@.new
 	@$(PY) -m tools.notebooks $* $(if $(CHOSEN),--from $(CHOSEN))
 	@mv $@.new $@
+
+endif

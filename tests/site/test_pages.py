@@ -142,6 +142,7 @@ def test_the_report_names_notebooks_times_and_versions() -> None:
     pinned = re.findall(
         r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text("utf-8").split("# What these")[0], re.M
     )
+    assert f'__version__ = "{versions["this book, and d2lmini"]}"' in (ROOT / "d2lmini/__init__.py").read_text("utf-8")
     assert len(pinned) > 10 and all(versions[name].split("+")[0] == version for name, version in pinned)
 
 
