@@ -36,7 +36,7 @@ TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks chapter serve zip pdf epub student edition repository links lint clean FORCE
+.PHONY: help book test code site paper notebooks chapter serve zip pdf epub student mark edition repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -110,9 +110,12 @@ pdf: $(if $(BROWSER),attention-measured.pdf) ## the book to print and to search:
 
 epub: attention-measured.epub ## the book for e-readers: attention-measured.epub
 
-student: $(READY) ## the notebooks without solutions, in student/
-	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
-	    --TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=solution
+student: $(READY) ## the notebooks without solutions, ready to hand out: student/ and attention-measured-student.zip
+	@$(PY) -m tools.student
+
+mark: $(READY) ## run and check the notebooks that came back: FROM=folder; the result is in marks/
+	@test -d "$(CHOSEN)" || { echo "FROM must be a folder: make mark FROM=returned" >&2; exit 1; }
+	@$(PY) -m tools.marking "$(CHOSEN)" $(JOBS)
 
 edition: $(READY) ## give the book a version: VERSION=0.2.0; RELEASING.md says what comes before and after
 	@$(PY) -m tools.edition "$(VERSION)"
@@ -126,8 +129,8 @@ links: $(READY) ## ask every link to another site whether it still leads somewhe
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student \
-	    attention-measured.zip attention-measured.pdf attention-measured.epub
+	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student marks \
+	    attention-measured-student.zip attention-measured.zip attention-measured.pdf attention-measured.epub
 
 # ---- the environment --------------------------------------------------------------------------------------------------
 

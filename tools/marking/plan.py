@@ -1,0 +1,136 @@
+"""What to run of a returned notebook, and what to check: read from it and from the book's, without running either."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
+
+from tools.notebooks import NOTEBOOKS
+
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+
+
+@dataclass
+class Question:
+    """A check of the book, and where the returned notebook has it."""
+
+    name: str
+    expression: str  # what is checked, in the book
+    after: int = -1  # the cell of the plan behind which it is checked
+    theirs: str = ""  # what the returned notebook checks, if that is another thing
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Plan:
+    """The cells to run, in order, and the questions."""
+
+    chapter: str
+    cells: list[str]
+    questions: list[Question]
+
+
+def read_code(path: Path, *, solutions: bool = True) -> list[str]:
+    """The sources of the code cells of a notebook.
+
+    Raises:
+        ValueError: if the file is no notebook.
+    """
+    try:
+        cells = nbformat.read(path, as_version=4).cells
+        code = [cell for cell in cells if cell.cell_type == "code"]
+        return [cell.source for cell in code if solutions or "solution" not in cell.metadata.get("tags", [])]
+    except Exception as error:  # nbformat raises many kinds
+        raise ValueError(f"no notebook: {type(error).__name__}") from None
+
+
+def try_to_parse(source: str) -> ast.Module:
+    """The tree of a cell; an empty one where it is no Python."""
+    try:
+        return ast.parse(TransformerManager().transform_cell(source))
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def list_checks(source: str) -> dict[str, str]:
+    """The names that a cell checks, each with the code of its answer."""
+    found: dict[str, str] = {}
+    for node in ast.walk(try_to_parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="check"), args=[ast.Constant(value=str(name)), answer, *_]):
+                found[name] = ast.unparse(answer)
+    return found
+
+
+@cache
+def read_book() -> dict[str, dict[str, str]]:
+    """The checks of each chapter of the book, as its starters have them."""
+    chapters = {path.stem: read_code(path, solutions=False) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    return {
+        chapter: {name: answer for source in sources for name, answer in list_checks(source).items()}
+        for chapter, sources in chapters.items()
+    }
+
+
+def find_chapter(path: Path, sources: list[str]) -> str:
+    """The chapter that a notebook is a copy of: the one with most of its checks, or else of its name.
+
+    Raises:
+        ValueError: if it is of none.
+    """
+    names = {name for source in sources for name in list_checks(source)}
+    shared = {chapter: len(names & checks.keys()) for chapter, checks in read_book().items()}
+    best = max(shared, key=lambda chapter: shared[chapter])
+    named = [chapter for chapter in read_book() if chapter in path.stem]
+    if not shared[best] and not named:
+        raise ValueError("it has no check of any chapter of this book")
+    return best if shared[best] else named[0]
+
+
+def keep_definitions(source: str) -> str:
+    """What a cell imports and defines, without what it runs."""
+    tree = try_to_parse(source)
+    return ast.unparse(ast.Module([node for node in tree.body if isinstance(node, DEFINITIONS)], []))
+
+
+def make_plan(path: Path, *, whole: bool) -> Plan:
+    """The plan for a returned notebook.
+
+    The book's own cells take most of the time, and few exercises use more of them than functions. Unless `whole`, only
+    what they define is run: then an answer that needs more fails with a NameError.
+
+    Raises:
+        ValueError: if there is nothing to mark.
+    """
+    sources = read_code(path)
+    chapter = find_chapter(path, sources)
+    setup, *book = read_code(NOTEBOOKS / f"{chapter}.ipynb", solutions=False)
+    cells = [source for source in sources if source != setup]
+    if not whole:
+        plain = {source for source in book if not list_checks(source)}
+        cells = [keep_definitions(source) if source in plain else source for source in cells]
+    return Plan(chapter, cells, [ask(name, answer, cells) for name, answer in read_book()[chapter].items()])
+
+
+def ask(name: str, expression: str, cells: list[str]) -> Question:
+    """A check of the book, and what the returned notebook has made of it."""
+    theirs = [(i, checks[name]) for i, checks in enumerate(map(list_checks, cells)) if name in checks]
+    if not theirs:
+        return Question(name, expression, len(cells) - 1, remarks=["its check was removed"])
+    after, answer = theirs[-1]
+    same = answer == expression
+    return Question(name, expression, after, "" if same else answer, [] if same else [f"its check asks for {answer}"])
+
+
+def to_json(plan: Plan) -> dict[str, Any]:
+    """What the process that runs the plan gets."""
+    asked = [
+        {"name": q.name, "answers": [q.expression, *filter(None, [q.theirs])], "after": q.after} for q in plan.questions
+    ]
+    return {"cells": plan.cells, "questions": asked}

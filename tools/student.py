@@ -1,0 +1,75 @@
+"""The student edition: `python -m tools.student` makes the folder `student` and `attention-measured-student.zip`.
+
+The notebooks without their solutions, in folders as the repository has them, so that their links lead somewhere; beside
+them the package as a wheel, where the setup cells look for it, and a page that says how to begin.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib import import_module
+from pathlib import Path
+
+import nbformat
+from nbconvert.preprocessors import TagRemovePreprocessor
+from nbformat import NotebookNode
+
+from tools import ROOT
+from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, is_chapter
+
+TARGET, ARCHIVE = ROOT / "student", "attention-measured-student"
+LINK = re.compile(r"\]\((?:\.\./book/)?([\w-]+\.md)(?:#[^)]*)?\)")
+START = """\
+# Attention, Measured: your copy
+
+- **In Jupyter or VS Code**, with Python 3.11 or later: open a notebook in `notebooks`. Its first cell installs the
+  package `d2lmini` from this folder if it is missing.
+- **In Colab**: upload a notebook, and beside it the file `d2lmini-....whl` from this folder.
+
+Each exercise ends with its checker. Run the cell: it tells you whether your answer is right, and if not, gives a hint.
+Change the starters only, and leave the lines with `d2l.check` as they are: what you hand in is checked by them.
+"""
+
+
+def remove_solutions(notebook: NotebookNode) -> NotebookNode:
+    """A copy without solutions, which no longer claims to be made from the text of the chapter."""
+    remover = TagRemovePreprocessor(enabled=True, remove_cell_tags={"solution"})
+    edition, _ = remover.preprocess(notebook, {})
+    edition.metadata.pop(DIGEST, None)
+    return edition
+
+
+def list_pages(notebooks: list[NotebookNode]) -> list[Path]:
+    """The prose pages that the notebooks link, and those that these link."""
+    found: set[str] = set()
+    texts = [cell.source for notebook in notebooks for cell in notebook.cells if cell.cell_type == "markdown"]
+    while texts:
+        linked = set(LINK.findall("\n".join(texts))) - found
+        found |= linked
+        texts = [(TEXTS / name).read_text("utf-8") for name in linked if (TEXTS / name).exists()]
+    return [TEXTS / name for name in sorted(found) if (TEXTS / name).exists() and not is_chapter(TEXTS / name)]
+
+
+def main() -> None:
+    """Make the folder anew, and pack it."""
+    shutil.rmtree(TARGET, ignore_errors=True)
+    editions = {path.name: remove_solutions(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    for folder in ("notebooks", "book"):
+        (TARGET / folder).mkdir(parents=True)
+    for name, edition in editions.items():
+        nbformat.write(edition, TARGET / "notebooks" / name)
+    for page in list_pages(list(editions.values())):
+        shutil.copy(page, TARGET / "book" / page.name)
+    (TARGET / "README.md").write_text(START, "utf-8")
+    import_module("book._ext.book_site.package").build_wheel(ROOT, TARGET)
+    packed = ROOT / ".build" / ARCHIVE
+    shutil.rmtree(packed, ignore_errors=True)
+    shutil.copytree(TARGET, packed)
+    shutil.make_archive(str(ROOT / ARCHIVE), "zip", packed.parent, ARCHIVE)
+    shutil.rmtree(packed)
+    print(f"student/, {ARCHIVE}.zip")
+
+
+if __name__ == "__main__":
+    main()
