@@ -114,13 +114,13 @@ def keep_state() -> Iterator[None]:
 
 def _note_settings() -> Callable[[], None]:
     """A function that puts torch's settings back to what they are now."""
-    dtype, device, threads = torch.get_default_dtype(), torch.get_default_device(), torch.get_num_threads()
+    dtype, device, threads = torch.get_default_dtype(), torch.empty(0).device, torch.get_num_threads()
     strict = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     options = copy.copy(torch._tensor_str.PRINT_OPTS)
 
     def restore() -> None:
         torch.set_default_dtype(dtype)
-        if torch.get_default_device() != device:  # None rather than "cpu": it costs nothing in each call
+        if torch.empty(0).device != device:  # None rather than "cpu": it costs nothing in each call
             torch.set_default_device(None if device.type == "cpu" else device)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
