@@ -74,7 +74,7 @@ code: $(READY) ## test what needs no page: lint, types, the package, the cells t
 
 site: $(READY) ## test the pages that `make book` built, their notebooks in a rehearsal of Colab, and the recipes
 	@test -e _build/html/index.html || { echo "there are no pages in _build/html: make book" >&2; exit 1; }
-	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab recipes)
+	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab recipes instructor)
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%)
 	@echo "The site: every test passed"
 
@@ -162,7 +162,7 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
-NEEDS_lint = $(filter %.py,$(PACKAGE)) $(TOOLS) $(filter %.py,$(PAPER)) $(call python,tests book/_ext)
+NEEDS_lint = $(filter %.py,$(PACKAGE)) $(call python,tools) $(call python,tests book/_ext)
 NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
 NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard README.md book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
@@ -171,6 +171,7 @@ NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildc
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)
+NEEDS_instructor = $(PACKAGE) $(NOTEBOOKS) $(call python,tools) $(call python,tests/instructor)
 NEEDS_recipes = $(TEXTS) $(PACKAGE) $(TOOLS) $(TEMPLATE) $(SHARED) $(SETTINGS) $(wildcard tests/faults/minibook.py) \
     $(call python,tests/recipes tests/book tests/site tests/package) $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
@@ -192,11 +193,12 @@ RUN_faults = $(PY) -m pytest -q tests/faults -n $(JOBS) --dist loadscope
 RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(JOBS) --dist worksteal -rs \
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
 RUN_paper = $(PY) -m pytest -q $(BARE) -p no:nbval tests/paper -rs
+RUN_instructor = $(PY) -m pytest -q tests/instructor
 RUN_recipes = $(PY) -m pytest -q tests/recipes
 RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 
 .build/passed/lint .build/passed/package .build/passed/chapters .build/passed/faults .build/passed/site \
-.build/passed/colab .build/passed/recipes .build/passed/paper: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
+.build/passed/colab .build/passed/recipes .build/passed/instructor .build/passed/paper: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
 	@mkdir -p $(@D) && touch $@.new
 	$(RUN_$*)
 	@mv $@.new $@

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from tools import ROOT
 from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, is_chapter
 
-TARGET, ARCHIVE = ROOT / "student", "attention-measured-student"
+ARCHIVE = "attention-measured-student"
 LINK = re.compile(r"\]\((?:\.\./book/)?([\w-]+\.md)(?:#[^)]*)?\)")
 START = """\
 # Attention, Measured: your copy
@@ -51,22 +51,22 @@ def list_pages(notebooks: list[NotebookNode]) -> list[Path]:
     return [TEXTS / name for name in sorted(found) if (TEXTS / name).exists() and not is_chapter(TEXTS / name)]
 
 
-def main() -> None:
-    """Make the folder anew, and pack it."""
-    shutil.rmtree(TARGET, ignore_errors=True)
+def main(place: Path = ROOT) -> None:
+    """Make the folder in `place` anew, and pack it."""
+    target, packed = place / "student", place / ".build" / ARCHIVE
+    shutil.rmtree(target, ignore_errors=True)
     editions = {path.name: remove_solutions(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
     for folder in ("notebooks", "book"):
-        (TARGET / folder).mkdir(parents=True)
+        (target / folder).mkdir(parents=True)
     for name, edition in editions.items():
-        nbformat.write(edition, TARGET / "notebooks" / name)
+        nbformat.write(edition, target / "notebooks" / name)
     for page in list_pages(list(editions.values())):
-        shutil.copy(page, TARGET / "book" / page.name)
-    (TARGET / "README.md").write_text(START, "utf-8")
-    import_module("book._ext.book_site.package").build_wheel(ROOT, TARGET)
-    packed = ROOT / ".build" / ARCHIVE
+        shutil.copy(page, target / "book" / page.name)
+    (target / "README.md").write_text(START, "utf-8")
+    import_module("book._ext.book_site.package").build_wheel(ROOT, target)
     shutil.rmtree(packed, ignore_errors=True)
-    shutil.copytree(TARGET, packed)
-    shutil.make_archive(str(ROOT / ARCHIVE), "zip", packed.parent, ARCHIVE)
+    shutil.copytree(target, packed)
+    shutil.make_archive(str(place / ARCHIVE), "zip", packed.parent, ARCHIVE)
     shutil.rmtree(packed)
     print(f"student/, {ARCHIVE}.zip")
 

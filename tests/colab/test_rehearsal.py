@@ -47,7 +47,7 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy2(ROOT / name, folder / name)
     run(sys.executable, "-m", "tools.repository", URL, cwd=folder)
     identity = ["-c", "user.name=fork", "-c", "user.email=fork@example.org"]
-    run("git", "init", "-q", cwd=folder)
+    run("git", "init", "-q", "-b", "main", cwd=folder)
     run("git", "add", "-A", cwd=folder)
     run("git", *identity, "commit", "-qm", "fork", cwd=folder)
     return folder

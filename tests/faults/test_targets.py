@@ -139,13 +139,19 @@ def test_pdf_needs_chromium_and_says_so(book: MiniBook) -> None:
     assert not book.path("attention-measured.pdf").exists()
 
 
-def test_student_edition_has_starters_and_no_solutions(book: MiniBook) -> None:
+def test_student_edition_is_one_folder_with_the_package(book: MiniBook) -> None:
     book.make_green("student")
-    copies = list(book.path("student").glob("*.ipynb"))
-    assert len(copies) == 2
+    copies = list(book.path("student/notebooks").glob("*.ipynb"))
+    assert len(copies) == 2 and len(list(book.path("student").glob("d2lmini-*.whl"))) == 1
     for edition in copies:
         text = edition.read_text("utf-8")
         assert "Exercise 1.1" in text and "answer = None" in text and "olution" not in text
+
+
+def test_marking_asks_for_a_folder(book: MiniBook) -> None:
+    for arguments in ([], ["FROM=nowhere"]):
+        made = book.make("mark", *arguments)
+        assert made.returncode != 0 and "FROM must be a folder: make mark FROM=returned" in made.stdout
 
 
 def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
@@ -166,6 +172,7 @@ def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
             "pdf",
             "epub",
             "student",
+            "mark",
             "edition",
             "repository",
             "links",

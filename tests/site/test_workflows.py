@@ -15,7 +15,7 @@ import yaml
 from tools import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-BOOK, EDITION = (ROOT / f".github/workflows/{name}.yml" for name in ("book", "edition"))
+BOOK, EDITION, WEEKLY = (ROOT / f".github/workflows/{name}.yml" for name in ("book", "edition", "weekly"))
 each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 
 
@@ -129,3 +129,10 @@ def test_a_release_brings_what_its_steps_make() -> None:
     said = "\n".join(step.get("run", "") for step in steps(read(EDITION)))
     for kind in ("zip", "pdf", "epub"):
         assert f" {kind}" in said and f"attention-measured.{kind}" in said
+
+
+def test_the_oldest_versions_are_those_that_the_package_allows() -> None:
+    allowed = re.search(r"^dependencies = (\[.*\])$", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    oldest = " ".join(step.get("run", "") for step in read(WEEKLY)["jobs"]["oldest"]["steps"])
+    for name, version in re.findall(r'"([\w-]+)>=([\d.]+)"', allowed[1] if allowed else ""):
+        assert f" {name}=={version} " in oldest, name

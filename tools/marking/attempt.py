@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 from contextlib import redirect_stdout
 from types import FunctionType
@@ -25,7 +26,6 @@ import d2lmini as d2l
 from d2lmini.exercises import core
 from d2lmini.exercises.shelter import limit_time
 
-CELL_SECONDS = 60.0
 # What checks compare with. Other names of torch it replaces itself, when a part of it is loaded late.
 COMPARISONS = ((torch, ("isclose", "allclose", "equal", "as_tensor")), (torch.Tensor, ("all", "any", "detach", "to")))
 _check, _print, _limit_time, _dumps, _write = d2l.check, builtins.print, limit_time, json.dumps, os.write
@@ -51,17 +51,22 @@ def find_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     return sorted(name for name, thing in before.items() if after.get(name) is not thing)
 
 
-def answer(shell: InteractiveShell, name: str, expression: str) -> str:
+def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) -> str:
     """What the check prints of an answer; or why there is none."""
     out = io.StringIO()
     try:
-        with redirect_stdout(out), _limit_time(2 * CELL_SECONDS):
+        with redirect_stdout(out), _limit_time(2 * seconds):
             value = eval(expression, shell.user_ns)
-            out.seek(0), out.truncate()
             _check(name, value)
     except BaseException as error:  # whatever the notebook does, the others are marked
         return f"no answer: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    return out.getvalue()
+    return find_report(out.getvalue(), name)
+
+
+def find_report(printed: str, name: str) -> str:
+    """The report of a check: what comes last, after all that an answer itself prints, which may look like a report."""
+    found = list(re.finditer(rf"^(✓ {name}: |✗ {name}: |{name}: not attempted yet$)", printed, re.MULTILINE))
+    return printed[found[-1].start() :] if found else "no answer: its check said nothing"
 
 
 def main() -> None:
@@ -75,12 +80,12 @@ def main() -> None:
         _write(pipe, (_dumps({"word": plan["word"], **said}) + "\n").encode())
 
     for number, cell in enumerate(plan["cells"]):
-        with _limit_time(CELL_SECONDS):
+        with _limit_time(plan["seconds"]):
             result = shell.run_cell(cell, silent=True)
         failed = result.error_before_exec or result.error_in_exec
         for question in plan["questions"]:
             if question["after"] == number:
-                verdicts = [answer(shell, question["name"], expression) for expression in question["answers"]]
+                verdicts = [answer(shell, question["name"], asked, plan["seconds"]) for asked in question["answers"]]
                 tell(
                     name=question["name"],
                     verdicts=verdicts,

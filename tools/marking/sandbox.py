@@ -17,7 +17,8 @@ from typing import Any
 
 from tools import ROOT
 
-SECONDS = 600.0  # a notebook may run; within that, each cell has a limit of its own
+SECONDS = 600.0  # a notebook may run
+CELL_SECONDS = 60.0  # one of its cells
 MEMORY = 8 * 2**30  # bytes of addresses; torch alone takes some of them
 FILES = 100 * 2**20  # bytes in any one file that it writes
 SAID = 2**20  # bytes of verdicts
@@ -38,7 +39,7 @@ def set_limits() -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def run(plan: dict[str, Any], seconds: float = SECONDS) -> tuple[list[dict[str, Any]], str]:
+def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """What a plan gives: a record for each question that was reached, and why it ended early, if it did."""
     word = secrets.token_hex(16)
     reading, writing = os.pipe()
@@ -71,8 +72,8 @@ def run(plan: dict[str, Any], seconds: float = SECONDS) -> tuple[list[dict[str, 
             said: list[bytes] = []
             reader = Thread(target=lambda: said.append(pipe.read(SAID)))
             reader.start()
-            tell(process, {"word": word, **plan})
-            ended = wait(process, seconds)
+            tell(process, {"word": word, "seconds": CELL_SECONDS, **plan})
+            ended = wait(process, SECONDS)
             kill(process)  # whatever it has left behind holds the pipe open
             reader.join()
             records = read_records(b"".join(said), word)

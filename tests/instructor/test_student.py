@@ -1,0 +1,117 @@
+"""The student edition: no solution is left in it, and it runs by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tools import student
+from tools.notebooks import NOTEBOOKS
+from tools.repository import repository_url, setup_cell
+
+CHAPTERS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+# Runs the code cells of a notebook in one namespace, as far as plain Python can; prints what the checks print.
+RUN = """\
+import json, sys
+sys.path.insert(0, sys.argv[2])
+import d2lmini
+assert d2lmini.__file__.startswith(sys.argv[2]), d2lmini.__file__
+space = {}
+for cell in json.load(open(sys.argv[1]))["cells"]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "code" and "%pip" not in source:
+        exec(source, space)
+"""
+
+
+@pytest.fixture(scope="module")
+def edition(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("class")
+    student.main(place)
+    return place / "student"
+
+
+def read(folder: Path, chapter: str) -> Any:
+    return nbformat.read(folder / f"{chapter}.ipynb", as_version=4)
+
+
+def list_lines(cells: Iterable[Any]) -> set[str]:
+    """The lines of cells, and of what they print."""
+    texts = [[cell.source, *(out.get("text", "") for out in cell.get("outputs", []))] for cell in cells]
+    return {line.strip() for text in texts for part in text for line in part.splitlines()}
+
+
+def is_solution(cell: Any) -> bool:
+    return "solution" in cell.metadata.get("tags", [])
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_line_of_a_solution_is_left(edition: Path, chapter: str) -> None:
+    original, copy = read(NOTEBOOKS, chapter), read(edition / "notebooks", chapter)
+    solutions = [cell for cell in original.cells if is_solution(cell)]
+    solved = list_lines(solutions) - list_lines(cell for cell in original.cells if not is_solution(cell))
+    assert len(solved) > 20 and not solved & list_lines(copy.cells)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_all_else_is_there(edition: Path, chapter: str) -> None:
+    original, copy = read(NOTEBOOKS, chapter), read(edition / "notebooks", chapter)
+    assert [cell.source for cell in copy.cells] == [cell.source for cell in original.cells if not is_solution(cell)]
+    code = [cell for cell in copy.cells if cell.cell_type == "code"]
+    assert code[0].source == setup_cell(repository_url())
+    begun = [out["text"] for cell in code for out in cell.outputs if "d2l.check(" in cell.source and "text" in out]
+    assert begun and all("not attempted yet" in text or "✗" in text for text in begun)
+    assert not any("✓" in text for text in begun)
+
+
+def test_links_lead_somewhere(edition: Path) -> None:
+    texts = {path: path.read_text("utf-8") for path in (edition / "book").glob("*.md")}
+    for chapter in CHAPTERS:
+        cells = read(edition / "notebooks", chapter).cells
+        texts[edition / "notebooks" / chapter] = "\n".join(c.source for c in cells if c.cell_type == "markdown")
+    followed = [(path, target) for path, text in texts.items() for target in LINK.findall(text)]
+    assert len(followed) > 100
+    for path, target in followed:
+        assert (path.parent / target).exists(), f"{path.name} leads to {target}"
+
+
+def test_the_archive_has_one_folder_with_all_of_it(edition: Path) -> None:
+    with zipfile.ZipFile(edition.parent / "attention-measured-student.zip") as packed:
+        names = {name for name in packed.namelist() if not name.endswith("/")}
+    files = {str(path.relative_to(edition)) for path in edition.rglob("*") if path.is_file()}
+    assert names == {f"attention-measured-student/{file}" for file in files} and "README.md" in files
+
+
+def test_it_runs_with_its_own_package_and_every_starter_is_not_attempted(edition: Path, tmp_path: Path) -> None:
+    chapter = "self-attention"
+    (wheel,) = (edition / "notebooks").glob("../d2lmini-*.whl")  # as the setup cell looks for it
+    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+    arguments = [edition / f"notebooks/{chapter}.ipynb", tmp_path / "installed"]
+    environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *map(str, arguments)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    names = {
+        name
+        for cell in read(edition / "notebooks", chapter).cells
+        for name in re.findall(r'd2l\.check\("([^"]+)"', cell.source)
+    }
+    for name in names:
+        assert f"{name}: not attempted yet" in done.stdout or f"✗ {name}" in done.stdout, name
+    assert len(names) >= 5 and "✓" not in done.stdout
