@@ -29,6 +29,12 @@
     let opener = null;
     toggles.forEach((toggle) => toggle.addEventListener("click", () => { opener = toggle; }, true));
     drawer.addEventListener("close", () => setTimeout(() => opener?.focus()));
+    drawer.addEventListener("click", ({ target }) => {
+      const heading = document.getElementById(decodeURIComponent(target.closest("a[href^='#']")?.hash.slice(1) ?? ""));
+      if (!heading) return;
+      opener = Object.assign(heading, { tabIndex: -1 });  // the focus goes where the reader went
+      drawer.close();
+    });
     const watch = new MutationObserver(tell);
     watch.observe(drawer, { attributes: true, attributeFilter: ["open"] });
     watch.observe(bar, { attributes: true, attributeFilter: ["class"] });
@@ -40,19 +46,41 @@
   addEventListener("DOMContentLoaded", () => setTimeout(() => {
     const buttons = all(".copybtn");
     const first = buttons.find((button) => button.checkVisibility());
+    const said = Object.assign(document.createElement("p"), { role: "status", className: "said" });
+    document.body.append(said);
     buttons.forEach((button, i) => {
       button.setAttribute("aria-label", `Copy code ${i + 1} of ${buttons.length}`);
       button.tabIndex = button === first ? 0 : -1;
+      button.addEventListener("click", () => setTimeout(() => {  // copying takes the focus away
+        button.focus();
+        said.textContent = `Code ${i + 1} copied`;
+      }, 50));
       button.addEventListener("keydown", ({ key }) => {
         const shown = buttons.filter((other) => other.checkVisibility());
-        const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[key];
-        const next = step && shown.at((shown.indexOf(button) + step) % shown.length);
+        const at = shown.indexOf(button);
+        const next = { ArrowDown: shown[at + 1], ArrowRight: shown[at + 1], ArrowUp: shown[at - 1], ArrowLeft: shown[at - 1],
+          Home: shown[0], End: shown.at(-1) }[key];
         if (!next) return;
         [button.tabIndex, next.tabIndex] = [-1, 0];
         next.focus();
       });
     });
   }));
+
+  // Words that were looked for are shown where they are folded away; without any there is nothing to hide.
+  addEventListener("DOMContentLoaded", () => setTimeout(() => {
+    for (const word of all("span.highlighted")) {
+      for (let fold = word.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    }
+    const hide = document.querySelector(".highlight-link");
+    hide?.querySelector("i")?.remove();
+    if (!document.querySelector("span.highlighted")) hide?.remove();
+  }));
+
+  // Paper is white.
+  let shown = root.dataset.theme;
+  addEventListener("beforeprint", () => { shown = root.dataset.theme; root.dataset.theme = "light"; });
+  addEventListener("afterprint", () => { root.dataset.theme = shown; });
 
   // The section whose heading is the last one above the upper third; at the end of the page, the one that was asked for.
   const links = all("#page-contents a[href^='#']");

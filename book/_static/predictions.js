@@ -47,6 +47,7 @@
     make("summary", {}, "Your guesses, and what came out"), scroller);
   (document.querySelector("#exercises, #summary") ?? document.querySelector(".bd-article > section")).before(together);
 
+  const short = (text) => (text.length < 90 ? text : `${text.slice(0, text.lastIndexOf(" ", 88))} …`);
   function copy(output) {
     const shown = output.cloneNode(true);
     shown.querySelectorAll("[id]").forEach((part) => part.removeAttribute("id"));
@@ -57,7 +58,7 @@
     const guessed = fields.filter(({ field }) => field.value.trim());
     together.hidden = !guessed.length;
     rows.replaceChildren(...guessed.map(({ answer, question, field }) => make("tr", {},
-      make("td", {}, make("a", { href: `#${question.id}` }, question.textContent.replace(/\s+/g, " ").slice(0, 90) + " …")),
+      make("td", {}, make("a", { href: `#${question.id}` }, short(question.textContent.replace(/\s+/g, " ").trim()))),
       make("td", {}, field.value),
       make("td", {}, copy(answer.querySelector(".cell_output"))))));
   }

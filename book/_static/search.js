@@ -7,7 +7,7 @@
   DOCUMENTATION_OPTIONS.LINK_SUFFIX = "";
   Documentation.addTranslations({
     messages: {
-      "Search finished, found ${resultCount} page(s) matching the search query.": "${resultCount} places in the book.",
+      "Search finished, found ${resultCount} page(s) matching the search query.": "Places in the book: ${resultCount}.",
       "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.":
         "No section of the book has all of these words.",
     },
@@ -21,7 +21,7 @@
 
   // A title that has the words comes first, that of a chapter before that of a section; then who says them most often.
   Scorer.score = ([address, title]) => {
-    const own = title.toLowerCase().split(" <small>")[0];
+    const own = title.toLowerCase().split("<small>")[0];
     const titled = new Set(splitQuery(own).map(stem));
     const shared = words().filter((word) => titled.has(stem(word))).length / words().length;
     const text = textOf(address).toLowerCase();

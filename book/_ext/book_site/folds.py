@@ -19,6 +19,8 @@ SWITCH = (
     '<button type="button" class="cover-switch pst-js-only" aria-pressed="true">Cover answers to predictions</button>'
 )
 
+SAID = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.math_block)
+
 
 def raw(html: str) -> nodes.raw:
     """A piece of HTML between nodes."""
@@ -95,17 +97,17 @@ def is_prediction(paragraph: nodes.paragraph) -> bool:
 
 
 def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
-    """Of what follows a prediction: the first output, then the next paragraph with the cells before it."""
+    """Of what follows a prediction: the first output, the cells right below it, and what is said of them."""
     answer: list[nodes.Element] = []
     for node in after:
         if isinstance(node, nodes.section) or (isinstance(node, nodes.paragraph) and is_prediction(node)):
             break
         if not answer and is_cell(node):
             answer += [part for part in node.children if is_cell(part, "cell_code_output")]
-        elif answer and is_cell(node):
+        elif answer and (isinstance(node, SAID) or (is_cell(node) and not isinstance(answer[-1], SAID))):
             answer.append(node)
         elif answer:
-            return [*answer, node] if isinstance(node, nodes.paragraph) else answer
+            break
     return answer
 
 

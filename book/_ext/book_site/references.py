@@ -120,11 +120,15 @@ def link_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def fits_beside(meaning: str, paragraph: nodes.Element, after: str) -> bool:
-    """Whether a wide screen can show a meaning in the margin: the only one of a paragraph, beside lines enough."""
+    """Whether a wide screen can show a meaning in the margin: the only one of a paragraph, beside lines enough.
+
+    Not beside the opening of a page: there the margin has the switch for answers.
+    """
     taken = any("aside" in reference["classes"] for reference in paragraph.findall(nodes.reference))
     text = paragraph.astext()
     lines = 1 + (len(text) - text.rindex(after)) // LINE
-    return isinstance(paragraph.parent, nodes.section) and not taken and 0.65 * len(meaning) / MARGIN < lines
+    inner = isinstance(paragraph.parent, nodes.section) and isinstance(paragraph.parent.parent, nodes.section)
+    return inner and not taken and 0.65 * len(meaning) / MARGIN < lines
 
 
 def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:

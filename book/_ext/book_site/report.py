@@ -19,6 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 sys.path.append(str(Path(__file__).parents[3]))  # for jupyter-book without make
 from tools.outputs import KINDS, count_outputs
 
+from .references import list_chapters
+
 
 def read_seconds(log: Path) -> str:
     """How long the test of a notebook took, by the log that `make book` left."""
@@ -26,16 +28,17 @@ def read_seconds(log: Path) -> str:
     return "not tested by make" if suite is None else f"{float(suite.attrib['time']):.1f}"
 
 
-def tabulate_notebooks(root: Path) -> list[str]:
+def tabulate_notebooks(root: Path, chapters: list[str]) -> list[str]:
     """For each notebook how many of its outputs are of which kind, and how long its test took; and the sums."""
     rows = [f"| notebook | {' | '.join(KINDS)} | seconds |", f"|---|{'---:|' * len(KINDS)}---:|"]
     total: Counter[str] = Counter()
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
-        counts = count_outputs(json.loads(path.read_text("utf-8")))
+    for path in (root / f"{chapter}.ipynb" for chapter in chapters):
+        notebook = json.loads(path.read_text("utf-8"))
+        counts = count_outputs(notebook)
+        title = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ").partition(":")[0]
         numbers = " | ".join(str(counts[kind]) for kind in KINDS)
-        rows.append(
-            f"| [](../notebooks/{path.name}) | {numbers} | {read_seconds(root / f'.build/log/{path.stem}.xml')} |"
-        )
+        seconds = read_seconds(root / f".build/log/{path.stem}.xml")
+        rows.append(f"| [{title}](../notebooks/{path.name}) | {numbers} | {seconds} |")
         total += counts
     return [*rows, f"| all | {' | '.join(str(total[kind]) for kind in KINDS)} | |"]
 
@@ -46,7 +49,7 @@ class BuildReport(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the notebooks, what `make book` left of its tests, and the pinned packages."""
         root = Path(self.env.srcdir)
-        text = [*tabulate_notebooks(root), "", "| package | version |", "|---|---|"]
+        text = [*tabulate_notebooks(root, list_chapters(self.env.app)), "", "| package | version |", "|---|---|"]
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         text.append(f"| this book, and d2lmini | {project['version']} |")
         text.append(f"| Python | {platform.python_version()} |")

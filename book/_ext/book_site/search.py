@@ -51,6 +51,16 @@ def read_block(block: nodes.Element) -> str:
     return " ".join("".join(pieces).split())
 
 
+def leave_out_solutions(section: nodes.section) -> Iterator[nodes.Node]:
+    """What a section holds itself, without what is folded as the solution of an exercise."""
+    folded = False
+    for child in section:
+        if isinstance(child, nodes.raw):
+            folded = 'class="solution"' in child.astext() or (folded and "</details>" not in child.astext())
+        elif not folded and not isinstance(child, nodes.section):
+            yield child
+
+
 def cut_sections(doctree: nodes.document) -> Iterator[tuple[str, str, nodes.document, str]]:
     """Of each section without those in it: its anchor ("" for the page), title, nodes and text."""
     for section in doctree.findall(nodes.section):
@@ -58,7 +68,7 @@ def cut_sections(doctree: nodes.document) -> Iterator[tuple[str, str, nodes.docu
         if title is None:
             continue
         part = new_document("")
-        part.children = [child for child in section if not isinstance(child, nodes.section)]
+        part.children = list(leave_out_solutions(section))
         blocks = [block for child in part for block in child.findall(lambda node: isinstance(node, TEXT))]
         blocks.sort(key=lambda block: isinstance(block, nodes.literal_block))  # an excerpt is rather prose than code
         text = " ".join(map(read_block, blocks))
@@ -76,7 +86,7 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
         name = app.env.titles[page].astext()
         for anchor, title, part, text in cut_sections(app.env.get_doctree(page)):
             address = f"{page}.html#{anchor}" if anchor else f"{page}.html"
-            shown = f"{escape(title)} <small>{escape(name)}</small>" if anchor else escape(title)
+            shown = f"{escape(title)}<small>{escape(name)}</small>" if anchor else escape(title)
             index.feed(address, app.env.doc2path(page, base=False), shown, part)
             texts[address] = text
     found: dict[str, Any] = index.freeze()
