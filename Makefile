@@ -129,7 +129,7 @@ links: $(READY) ## ask every link to another site whether it still leads somewhe
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student marks \
+	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student otter marks \
 	    attention-measured-student.zip attention-measured.zip attention-measured.pdf attention-measured.epub
 
 # ---- the environment --------------------------------------------------------------------------------------------------

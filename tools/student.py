@@ -16,6 +16,7 @@ from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
 from tools import ROOT
+from tools.marking.plan import read_book
 from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, is_chapter
 
 ARCHIVE = "attention-measured-student"
@@ -30,6 +31,36 @@ START = """\
 Each exercise ends with its checker. Run the cell: it tells you whether your answer is right, and if not, gives a hint.
 Change the starters only, and leave the lines with `d2l.check` as they are: what you hand in is checked by them.
 """
+# What Otter-Grader reads: the check of an exercise as a doctest, which shows its report where it does not pass.
+OTTER = """\
+OK_FORMAT = True
+
+test = {{
+    "name": {name!r},
+    "points": 1,
+    "suites": [{{
+        "type": "doctest", "scored": True, "cases": [{{"hidden": False, "locked": False, "code": {code!r}}}]
+    }}],
+}}
+"""
+CHECKED = """\
+>>> import contextlib, io
+>>> from d2lmini.exercises import check
+>>> report = io.StringIO()
+>>> with contextlib.redirect_stdout(report):
+...     check({name!r}, {answer})
+>>> report.getvalue().startswith("✓") or print(report.getvalue())
+True
+"""
+
+
+def write_otter_tests(folder: Path) -> None:
+    """Write a test for each exercise, in a folder for each chapter."""
+    for chapter, checks in read_book().items():
+        (folder / chapter).mkdir(parents=True)
+        for name, answer in checks.items():
+            code = CHECKED.format(name=name, answer=answer)
+            (folder / chapter / f"{name}.py").write_text(OTTER.format(name=name, code=code), "utf-8")
 
 
 def remove_solutions(notebook: NotebookNode) -> NotebookNode:
@@ -54,7 +85,8 @@ def list_pages(notebooks: list[NotebookNode]) -> list[Path]:
 def main(place: Path = ROOT) -> None:
     """Make the folder in `place` anew, and pack it."""
     target, packed = place / "student", place / ".build" / ARCHIVE
-    shutil.rmtree(target, ignore_errors=True)
+    for old in (target, place / "otter"):
+        shutil.rmtree(old, ignore_errors=True)
     editions = {path.name: remove_solutions(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
     for folder in ("notebooks", "book"):
         (target / folder).mkdir(parents=True)
@@ -68,7 +100,8 @@ def main(place: Path = ROOT) -> None:
     shutil.copytree(target, packed)
     shutil.make_archive(str(place / ARCHIVE), "zip", packed.parent, ARCHIVE)
     shutil.rmtree(packed)
-    print(f"student/, {ARCHIVE}.zip")
+    write_otter_tests(place / "otter")
+    print(f"student/ and {ARCHIVE}.zip to hand out; otter/ for Otter-Grader")
 
 
 if __name__ == "__main__":

@@ -58,8 +58,9 @@
       button.addEventListener("keydown", ({ key }) => {
         const shown = buttons.filter((other) => other.checkVisibility());
         const at = shown.indexOf(button);
-        const next = { ArrowDown: shown[at + 1], ArrowRight: shown[at + 1], ArrowUp: shown[at - 1], ArrowLeft: shown[at - 1],
-          Home: shown[0], End: shown.at(-1) }[key];
+        const [before, after] = [shown.at(at - 1), shown[(at + 1) % shown.length]];
+        const next = { ArrowDown: after, ArrowRight: after, ArrowUp: before, ArrowLeft: before, Home: shown[0],
+          End: shown.at(-1) }[key];
         if (!next) return;
         [button.tabIndex, next.tabIndex] = [-1, 0];
         next.focus();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -115,3 +116,14 @@ def test_it_runs_with_its_own_package_and_every_starter_is_not_attempted(edition
     for name in names:
         assert f"{name}: not attempted yet" in done.stdout or f"✗ {name}" in done.stdout, name
     assert len(names) >= 5 and "✓" not in done.stdout
+
+
+@pytest.mark.parametrize(("answer", "failed"), [((10, 12, 7), 0), ((14, 12, 7), 1), (None, 1)])
+def test_an_exercise_is_a_test_for_otter(edition: Path, answer: Any, failed: int) -> None:
+    space: dict[str, Any] = {}
+    exec((edition.parent / "otter/attention-pooling/predict-mixture.py").read_text("utf-8"), space)
+    code = space["test"]["suites"][0]["cases"][0]["code"]
+    parsed = doctest.DocTestParser().get_doctest(code, {"mixtures": answer}, "it", None, 0)
+    said: list[str] = []
+    result = doctest.DocTestRunner().run(parsed, out=said.append)
+    assert result.failed == failed and ("hint:" in "".join(said)) == (answer is not None and failed == 1)

@@ -67,6 +67,9 @@ def test_the_copy_buttons_are_one_stop_and_arrows_lead_from_each_to_the_next(win
     for key in ("ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowUp", "ArrowDown"):
         window.keyboard.press(key)
         names.append(window.evaluate("document.activeElement.getAttribute('aria-label')"))
+    window.keyboard.press("Enter")
+    window.wait_for_function("document.querySelector('[role=status].said').textContent.includes('copied')")
+    assert window.evaluate("document.activeElement.getAttribute('aria-label')") == names[-1], "the focus stays"
     last = window.locator(".copybtn:visible").last.get_attribute("aria-label")
     assert len({*names[:2], names[3]}) == 3 and names[0] == names[2] and names[4] == last and names[5] == names[3]
 

@@ -68,6 +68,7 @@ def test_a_preview_shows_the_formula_and_escape_hides_it(visit: Callable[[str, s
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390
     window.keyboard.press("Escape")
     assert not card.is_visible()
+    window.evaluate("document.querySelectorAll('details.guess').forEach(cover => { cover.open = true; })")
     word = window.locator("a.preview[href*='glossary.html#']").first
     word.hover()
     assert len(card.inner_text()) > 20 and word.get_attribute("aria-describedby") == "preview-card"

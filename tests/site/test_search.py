@@ -21,14 +21,14 @@ FIRST = {
     "positional encodings": "notebooks/positional-encoding.html",
     "rotary embedding": "book/glossary.html#rotary-embedding",
     "苹果 mean": "notebooks/self-attention.html#what-does-mean-here",
-    "leave_one_out_solution": "notebooks/attention-pooling.html#exercise-1-2-what-if-that-key-were-missing",
+    "leave_one_out": "notebooks/attention-pooling.html#exercise-1-2-what-if-that-key-were-missing",
 }
 
 
 def ask(window: Any, site: str, query: str) -> list[str]:
     """Where each result leads, in their order."""
     window.goto(f"{site}search.html?q={query}")
-    window.wait_for_function("/places|No section/.test(document.querySelector('.search-summary')?.textContent)")
+    window.wait_for_function("/Places|No section/.test(document.querySelector('.search-summary')?.textContent)")
     links: list[str] = window.locator("ul.search li > a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
     return links
 
@@ -48,7 +48,9 @@ def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str,
 @pytest.mark.parametrize("place", ["folder", "server"])
 def test_the_best_place_comes_first(browser: Any, server: str, place: str) -> None:
     with open_window(browser, server, reduced_motion="reduce") as window:
-        found = {query: ask(window, FILES if place == "folder" else server, query)[0] for query in FIRST}
+        site = FILES if place == "folder" else server
+        found = {query: ask(window, site, query)[0] for query in FIRST}
+        assert ask(window, site, "leave_one_out_solution") == [], "solutions are out of sight"
     assert found == FIRST
 
 

@@ -97,14 +97,18 @@ def is_prediction(paragraph: nodes.paragraph) -> bool:
 
 
 def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
-    """Of what follows a prediction: the first output, the cells right below it, and what is said of them."""
+    """Of what follows a prediction: the first output, the cells right below, what is said of them and shown with it."""
     answer: list[nodes.Element] = []
+    told = 0  # how often text begins
     for node in after:
         if isinstance(node, nodes.section) or (isinstance(node, nodes.paragraph) and is_prediction(node)):
             break
         if not answer and is_cell(node):
             answer += [part for part in node.children if is_cell(part, "cell_code_output")]
-        elif answer and (isinstance(node, SAID) or (is_cell(node) and not isinstance(answer[-1], SAID))):
+        elif answer and (is_cell(node) or isinstance(node, SAID)):
+            told += isinstance(node, SAID) and not isinstance(answer[-1], SAID)
+            if told > 1:
+                break
             answer.append(node)
         elif answer:
             break

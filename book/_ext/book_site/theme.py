@@ -18,7 +18,7 @@ TIDIED = {
     r'id="pst-page-toc-nav"': 'id="page-contents"',  # keyboard.js, and not the theme, marks the section that is read
     r'(<i class="theme-switch[^>]*?)\s+title="[^"]*"': r"\1",  # the button's name would not be what it shows
     r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
-    r'<button class="([^"]*\b(?:(?:primary|secondary)-toggle|btn-fullscreen-button)\b)': r'<button class="\1 pst-js-only',
+    r'<button class="([^"]*\b(?:(?:primary|secondary)-toggle|btn-fullscreen)\S*)': r'<button class="\1 pst-js-only',
     r'title="Toggle primary sidebar"': 'title="Chapters"',
     r'title="Toggle secondary sidebar"': 'title="Contents"',
     r'(<div class="[^"]*\bcell_input docutils container")>': r'\1 role="group" aria-label="Code">',
