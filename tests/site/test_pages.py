@@ -189,3 +189,19 @@ def test_each_figure_brings_its_colours_for_dark_pages(figure: Path) -> None:
     assert text.count("prefers-color-scheme: dark") == 1
     assert 'style="fill: #ffffff"' in text or "fill: #ffffff" in text  # an opaque ground
     assert "fill: #000000" not in text.partition("</style>")[2]
+
+
+def test_the_table_of_mistakes_counts_the_hints_of_the_checkers() -> None:
+    section = soup("book/teaching.html").find(id="what-students-get-wrong")
+    total = re.search(r"The checkers have (\d+) hints", section.get_text())
+    rows = [[cell.get_text() for cell in row.find_all("td")] for row in section.select("tbody tr")]
+    counts = [int(row[1]) for row in rows]
+    assert (
+        total
+        and len(rows) >= 6
+        and counts == sorted(counts, reverse=True)
+        and 0 < counts[-1] < counts[0] < int(total[1])
+    )
+    assert all(1 <= int(row[2]) <= len(ALL_CHAPTERS) for row in rows)
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "d2lmini/exercises").rglob("*.py"))
+    assert int(total[1]) > sources.count("hint=") > 100

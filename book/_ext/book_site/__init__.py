@@ -16,6 +16,7 @@ PARTS = (
     "fonts",
     "languages",
     "report",
+    "mistakes",
     "package",
     "weight",
     "styles",
