@@ -25,7 +25,7 @@ from tools.kernels import over_files
 
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 COVER = TEXTS / "_static" / "cover.svg"
-CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "jp-MarkdownHeadingCollapsed"}
+CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
 
 
