@@ -14,7 +14,10 @@ from tools.slides.trim import Block, Part, choose, read_parts, trim
 
 SHOWN = ("slide", "fragment", "notes")
 MOST_LINES = 12  # of code that is shown with what it prints; a longer cell shows what it prints alone
+PICTURES = {"image/svg+xml", "image/png", "text/html"}  # figures and tables
 BREAK = "---"  # among what a cell shows: what comes after it stands on the next slide
+SPARSE = 480  # letters: a slide with fewer, and nothing but text, has larger ones
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 EXERCISE = re.compile(r"^### (Exercise .+)$", re.MULTILINE)
 EXERCISES = """## Exercises
 
@@ -47,18 +50,13 @@ def make_cell(blocks: list[Block], kind: str = "-") -> NotebookNode:
     return cell
 
 
-def has_picture(cell: NotebookNode) -> bool:
-    """Whether a cell shows a figure or a table, of which the code is not the point."""
-    kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
-    return bool(kinds & {"image/svg+xml", "image/png", "text/html"})
-
-
 def hides_code(cell: NotebookNode) -> bool:
     """Whether only what a cell shows is on the slide: figures and tables speak for themselves, and so does long code."""
     shows = cell.metadata.get("slideshow", {}).get("shows")
     if shows:
         return "code" not in shows
-    return bool(cell.outputs) and (has_picture(cell) or len(cell.source.splitlines()) > MOST_LINES)
+    pictures = any(output.get("data", {}).keys() & PICTURES for output in cell.outputs)
+    return pictures or (bool(cell.outputs) and len(cell.source.splitlines()) > MOST_LINES)
 
 
 class Arrangement(Preprocessor):
@@ -98,7 +96,7 @@ def add_text(slides: list[Slide], cell: NotebookNode, parts: list[Part], title: 
     groups = split_groups(shows)
     for part in parts:
         begins = bool(part.heading) or slide_type(cell) == "slide" or not slides
-        if part.heading == "Exercises":  # the last slide names them
+        if part.heading.startswith("Exercise"):  # the last slide names them
             continue
         for group in groups:
             shown = choose(part, group, missing) if shows else trim(part)
@@ -129,7 +127,7 @@ def add_part(slides: list[Slide], part: Part, shown: list[Block], title: str, be
         slides.append(Slide(title, part.level or 2))
     if said:
         slides[-1].cells.append(make_cell(said, "-" if begins else "fragment"))
-    if asked and any(cell.cell_type == "code" for cell in slides[-1].cells):
+    if asked and any(cell.get("outputs") for cell in slides[-1].cells):
         slides.append(Slide(title))
     if asked:
         slides[-1].cells.append(make_cell(asked, "fragment" if slides[-1].cells else "-"))
@@ -145,14 +143,25 @@ def add_code(slides: list[Slide], cell: NotebookNode, title: str) -> None:
         kind = "-"
     if hides_code(cell):
         cell.metadata.transient = {"remove_source": True}
+    pictures = [output for output in cell.outputs if output.get("data", {}).keys() & PICTURES]
     if "output" not in cell.metadata.slideshow.get("shows", ["output"]):
         cell.outputs = []
+    elif pictures:  # what is printed beside a figure or a table would take its room
+        cell.outputs = pictures
     cell.metadata.slideshow = {"slide_type": kind}
     slides[-1].cells.append(cell)
+
+
+def measure(slide: Slide) -> str:
+    """How large the letters of a slide may be; a formula counts as ten letters."""
+    letters = sum(len(FORMULA.sub("x" * 10, cell.source)) for cell in slide.cells)
+    only_text = all(cell.cell_type == "markdown" for cell in slide.cells)
+    return "large" if only_text and letters < SPARSE else "plain"
 
 
 def lay_out(slide: Slide) -> list[NotebookNode]:
     """The cells of a slide: its title, what it shows, and its notes before anything that comes later."""
     heading = make_cell([Block("heading", f"{'#' * min(slide.level, 2)} {slide.title}")], "slide")
+    heading.metadata.size = "front" if slide.level == 1 else measure(slide)
     notes = make_cell([Block("paragraph", "\n\n".join(slide.notes))], "notes")
     return [heading, *([notes] if slide.notes else []), *slide.cells]

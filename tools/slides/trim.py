@@ -131,5 +131,6 @@ def choose(part: Part, shows: list[str], missing: set[str]) -> list[Block]:
             shown += [Block(block.kind, "\n".join(items))] if items else []
         elif block.kind == "paragraph":
             sentences = " ".join(filter(wanted, split_sentences(block.source)))
-            shown += [Block("paragraph", sentences)] if sentences else []
+            # What begins in bold is one of several, or a definition, and begins a line.
+            shown += [Block("paragraph", text) for text in re.split(r" (?=\*\*[A-Z\d])", sentences) if text]
     return shown
