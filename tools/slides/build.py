@@ -6,9 +6,10 @@ import re
 import shutil
 from base64 import b64encode
 from functools import partial
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 import nbformat
 import yaml
@@ -29,6 +30,7 @@ HERE, STYLES = Path(__file__).parent, ROOT / "book/_static"
 REVEAL = "_static/revealjs"
 REVEALS = ("LICENSE", "dist/reveal.js", "dist/reset.css", "dist/reveal.css", "plugin/notes/notes.js")
 SHEETS = ("reveal/dist/reset.css", "reveal/dist/reveal.css", "fonts.css", "book.css", "formulas.css", "slides.css")
+GAP = 4  # letters between two columns
 SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
 
 
@@ -51,22 +53,33 @@ def draw(output: NotebookNode, cell: NotebookNode) -> str:
     return f'<figure><img src="data:{kind};base64,{coded}" alt="{escape(alt)}">{below}</figure>'
 
 
-def read_rows(html: str) -> list[str]:
-    """What the rows of a table say, without mark-up."""
-    return [re.sub(r"<[^>]+>", "  ", row) for row in html.split("<tr>")[1:]]
+def measure_table(html: str) -> tuple[int, int]:
+    """The lines of a table, and its letters from side to side; a long name of a column takes two lines."""
+    rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in html.split("<tr>")[1:]]
+    columns = list(zip(*([len(unescape(entry)) for entry in row] for row in rows), strict=True))
+    names, widths = [column[0] for column in columns], [max(column[1:]) + GAP for column in columns]
+    broken = [name > width for name, width in zip(names, widths, strict=True)]
+    widths = [max(width, (name + 1) // 2 + GAP) for name, width in zip(names, widths, strict=True)]
+    return len(rows) + any(broken), sum(widths)
 
 
 def measure(cell: NotebookNode) -> str:
     """How many lines and letters a cell shows: its style makes it as large as the slide allows."""
     hidden = cell.metadata.get("transient", {}).get("remove_source", False)
     lines = [] if hidden else cell.source.splitlines()
+    tall, wide = 0, 1
     for output in cell.outputs:
         data = output.get("data", {})
         if "text/html" in data:
-            lines += read_rows(data["text/html"])
+            tall, wide = measure_table(data["text/html"])
         elif "image/svg+xml" not in data:
             lines += (output.get("text") or data.get("text/plain", "")).splitlines()
-    return f"--lines: {max(len(lines), 1)}; --letters: {max(map(len, lines), default=1)}"
+    return f"--lines: {tall + len(lines) or 1}; --letters: {max([wide, *(measure_line(line) + 3 for line in lines)])}"
+
+
+def measure_line(line: str) -> int:
+    """The letters of a line; a Chinese one is as wide as two."""
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in line)
 
 
 def make_exporter(chapters: list[str]) -> SlidesExporter:
