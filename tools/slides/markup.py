@@ -13,7 +13,8 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 CHAPTER = re.compile(r"^(?P<name>[a-z-]+)\.ipynb(?:#.*)?$")
-ATTACHED = re.compile(r'(<span class="math">(?:(?!</span>).)*</span>)([.,;:?!)\]’”%-][^\s<]*)')
+# A formula with the bracket before it and the mark after it, which stay on its line.
+ATTACHED = re.compile(r'([(\[“‘]*)(<span class="math">(?:(?!</span>).)*</span>)([.,;:?!)\]’”%-][^\s<]*)?')
 
 
 def write_formula(tex: str, options: dict[str, Any]) -> str:
@@ -67,7 +68,7 @@ def to_html(source: str, chapters: Sequence[str] = ()) -> str:
     redirect_links(tokens, chapters)
     html = PARSER.renderer.render(tokens, PARSER.options, {})
     html = html.replace("<p><strong>Predict", '<p class="predict"><strong>Predict')
-    return ATTACHED.sub(r'<span class="nobreak">\1\2</span>', html)
+    return ATTACHED.sub(r'<span class="nobreak">\1\2\3</span>', html)
 
 
 def to_line(source: str) -> str:

@@ -130,7 +130,12 @@ def choose(part: Part, shows: list[str], missing: set[str]) -> list[Block]:
             items = [item for item in split_items(block.source) if wanted(re.sub(r"^([-*]|\d+\.) +", "", item))]
             shown += [Block(block.kind, "\n".join(items))] if items else []
         elif block.kind == "paragraph":
-            sentences = " ".join(filter(wanted, split_sentences(block.source)))
             # What begins in bold is one of several, or a definition, and begins a line.
-            shown += [Block("paragraph", text) for text in re.split(r" (?=\*\*[A-Z\d])", sentences) if text]
+            lines: list[str] = []
+            for sentence in filter(wanted, split_sentences(block.source)):
+                if lines and not sentence.startswith("**"):
+                    lines[-1] += f" {sentence}"
+                else:
+                    lines.append(sentence)
+            shown += [Block("paragraph", line) for line in lines]
     return shown
