@@ -16,7 +16,7 @@ SHOWN = ("slide", "fragment", "notes")
 MOST_LINES = 12  # of code that is shown with what it prints; a longer cell shows what it prints alone
 PICTURES = {"image/svg+xml", "image/png", "text/html"}  # figures and tables
 BREAK = "---"  # among what a cell shows: what comes after it stands on the next slide
-SPARSE = 480  # letters: a slide with fewer, and nothing but text, has larger ones
+SPARSE = 620  # letters: a slide with fewer, and nothing but text, has larger ones
 FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 EXERCISE = re.compile(r"^### (Exercise .+)$", re.MULTILINE)
 EXERCISES = """## Exercises
@@ -153,10 +153,10 @@ def add_code(slides: list[Slide], cell: NotebookNode, title: str) -> None:
 
 
 def measure(slide: Slide) -> str:
-    """How large the letters of a slide may be; a formula counts as ten letters."""
-    letters = sum(len(FORMULA.sub("x" * 10, cell.source)) for cell in slide.cells)
+    """How large the letters of a slide may be; a formula counts as ten letters, and a line that ends as thirty."""
+    text = "\n".join(FORMULA.sub("x" * 10, cell.source) for cell in slide.cells)
     only_text = all(cell.cell_type == "markdown" for cell in slide.cells)
-    return "large" if only_text and letters < SPARSE else "plain"
+    return "large" if only_text and len(text) + 30 * text.count("\n") < SPARSE else "plain"
 
 
 def lay_out(slide: Slide) -> list[NotebookNode]:

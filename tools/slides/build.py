@@ -30,7 +30,7 @@ HERE, STYLES = Path(__file__).parent, ROOT / "book/_static"
 REVEAL = "_static/revealjs"
 REVEALS = ("LICENSE", "dist/reveal.js", "dist/reset.css", "dist/reveal.css", "plugin/notes/notes.js")
 SHEETS = ("reveal/dist/reset.css", "reveal/dist/reveal.css", "fonts.css", "book.css", "formulas.css", "slides.css")
-GAP = 4  # letters between two columns
+GAP, WIDE = 4, 88  # letters: between two columns, and of a table that fits in its full size
 SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
 
 
@@ -54,13 +54,13 @@ def draw(output: NotebookNode, cell: NotebookNode) -> str:
 
 
 def measure_table(html: str) -> tuple[int, int]:
-    """The lines of a table, and its letters from side to side; a long name of a column takes two lines."""
+    """The lines of a table, and its letters from side to side; in a wide one, long names of columns take two lines."""
     rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in html.split("<tr>")[1:]]
-    columns = list(zip(*([len(unescape(entry)) for entry in row] for row in rows), strict=True))
-    names, widths = [column[0] for column in columns], [max(column[1:]) + GAP for column in columns]
-    broken = [name > width for name, width in zip(names, widths, strict=True)]
-    widths = [max(width, (name + 1) // 2 + GAP) for name, width in zip(names, widths, strict=True)]
-    return len(rows) + any(broken), sum(widths)
+    columns = [[measure_line(unescape(entry)) for entry in column] for column in zip(*rows, strict=True)]
+    letters = sum(max(column) + GAP for column in columns)
+    if letters <= WIDE:
+        return len(rows), letters
+    return len(rows) + 1, sum(max((column[0] + 1) // 2, *column[1:]) + GAP for column in columns)
 
 
 def measure(cell: NotebookNode) -> str:
