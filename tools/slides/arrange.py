@@ -51,7 +51,7 @@ def make_cell(blocks: list[Block], kind: str = "-") -> NotebookNode:
 
 
 def hides_code(cell: NotebookNode) -> bool:
-    """Whether only what a cell shows is on the slide: figures and tables speak for themselves, and so does long code."""
+    """Whether only what a cell shows is on the slide: figures and tables speak for themselves."""
     shows = cell.metadata.get("slideshow", {}).get("shows")
     if shows:
         return "code" not in shows
@@ -100,7 +100,7 @@ def add_text(slides: list[Slide], cell: NotebookNode, parts: list[Part], title: 
             continue
         for group in groups:
             shown = choose(part, group, missing) if shows else trim(part)
-            if shown:
+            if shown or not (shows or part.blocks):  # a heading alone may stand above code
                 add_part(slides, part, shown, part.heading or title, begins)
                 begins = True
     if missing:
@@ -131,7 +131,7 @@ def add_part(slides: list[Slide], part: Part, shown: list[Block], title: str, be
         slides.append(Slide(title))
     if asked:
         slides[-1].cells.append(make_cell(asked, "fragment" if slides[-1].cells else "-"))
-    if part.text not in slides[-1].notes:
+    if part.text and part.text not in slides[-1].notes:
         slides[-1].notes.append(part.text)
 
 
