@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PORT ?= 8000
+NETWORK ?= doi.org:443
 
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
@@ -32,15 +33,29 @@ TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_static/* book/_templates/*
 TOOLS := $(wildcard tools/*.py)
 PAPER := $(wildcard tools/paper/*)
 SLIDES := $(wildcard tools/slides/* tools/slides/deck/*)
+TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks serve zip pdf epub slides student repository links lint clean FORCE
+.PHONY: help book test code site paper notebooks chapter serve zip pdf epub slides student edition repository links lint \
+    clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1 — /'
+
+# All but `help` and the server run behind a lock: two that work at once would delete each other's files.
+BEHIND := $(filter-out help serve,$(MAKECMDGOALS))
+ifneq ($(if $(BOOK_ALONE),,$(BEHIND)),)
+
+.PHONY: $(BEHIND) behind
+$(BEHIND): behind
+	@:
+behind:
+	@$(if $(shell $(PYTHON) -c 'import fcntl, pathlib' 2>/dev/null && echo 3),$(PYTHON) tools/alone.py) $(MAKE) --no-print-directory BOOK_ALONE=1 $(BEHIND)
+
+else
 
 book: $(READY) ## check the notebooks, run each one again and compare, build the HTML book
 	@$(MAKE) --silent --no-print-directory .build/checked
@@ -60,9 +75,9 @@ code: $(READY) ## test what needs no page: lint, types, the package, the cells t
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
 	@echo "The code: every test passed"
 
-site: $(READY) ## test the pages that `make book` built: in the browser, and their notebooks in a rehearsal of Colab
+site: $(READY) ## test the pages that `make book` built, their notebooks in a rehearsal of Colab, and the recipes
 	@test -e _build/html/index.html || { echo "there are no pages in _build/html: make book" >&2; exit 1; }
-	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab)
+	@$(MAKE) --no-print-directory $(addprefix .build/passed/,site colab recipes)
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%)
 	@echo "The site: every test passed"
 
@@ -77,7 +92,14 @@ notebooks: $(READY) ## run the chapters whose text changed; if a notebook was ed
 	$(if $(CHOSEN),$(if $(findstring command,$(origin CHAPTERS)),,$(error FROM needs a chapter: CHAPTERS=... FROM=...)))
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(CHAPTERS:%=.build/run/%)
 
-serve: book ## show the book at http://localhost:8000 (PORT=8001 for another port)
+chapter: $(READY) ## begin a chapter: NAME=my-chapter; a small one that passes every check, for you to change
+	@$(PY) -m tools.chapter "$(NAME)"
+	@$(MAKE) --silent --no-print-directory notebooks CHAPTERS=$(NAME)
+
+serve: ## make the book and show it at http://localhost:8000 (PORT=8001 for another port)
+	@$(MAKE) --no-print-directory book
+	@$(PY) -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2>/dev/null \
+	    || { echo "port $(PORT) is taken; another one: make serve PORT=8001" >&2; exit 1; }
 	$(PY) -m http.server --directory _build/html --bind 127.0.0.1 $(PORT)
 
 zip: book ## the book as one file to hand around: attention-measured.zip; unpack it and open index.html
@@ -97,10 +119,15 @@ student: $(READY) ## the notebooks without solutions, in student/
 	$(PY) -m jupyter nbconvert --log-level WARN --to notebook --output-dir student $(NOTEBOOKS) \
 	    --TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=solution
 
+edition: $(READY) ## give the book a version: VERSION=0.2.0; RELEASING.md says what comes before and after
+	@$(PY) -m tools.edition "$(VERSION)"
+
 repository: $(READY) ## name the repository that the pages and the setup cells point to: URL=https://github.com/me/my-fork
 	$(PY) -m tools.repository "$(URL)"
 
 links: $(READY) ## ask every link to another site whether it still leads somewhere (needs the network)
+	@$(PY) -c 'import socket; socket.create_connection("$(NETWORK)".split(":"), 10)' 2>/dev/null \
+	    || { echo "$(NETWORK) does not answer: is there a network? No link was asked" >&2; exit 1; }
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
@@ -111,14 +138,16 @@ clean: ## delete what was built, but not .venv
 
 # While .half-made is there an install broke off half-way: begin from nothing. An environment that somebody else made is
 # only added to.
+NAMED := $(or $(MAKECMDGOALS),book)
 $(READY): requirements.txt
-	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
-	    "Python 3.11 or later is needed; name it: make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(not sys.version_info >= (3, 11))' 2>/dev/null || { \
+	    echo "Python 3.11 or later is needed, and $(PYTHON) is none; name it: make $(NAMED) PYTHON=python3.12" >&2; exit 1; }
 	@if test -f $(VENV)/.half-made; then rm -rf $(VENV); fi
 	@test -e $(VENV) || { mkdir -p $(VENV) && touch $(VENV)/.half-made && $(PYTHON) -m venv $(VENV); }
 	@$(PY) -c '' || { echo "$(PY) does not run: delete $(VENV), the next run makes it anew" >&2; exit 1; }
 	@rm -f $@ && touch $@.new
-	@$(PY) -m pip install --quiet --requirement requirements.txt \
+	@echo "Installing what requirements.txt lists into $(VENV): a minute or two, and more where PyTorch is large"
+	@$(PY) -m pip install --requirement requirements.txt \
 	    || { echo "installing requirements.txt into $(VENV) failed; the next run tries again" >&2; exit 1; }
 	@rm -f $(VENV)/.half-made && mv $@.new $@
 
@@ -145,6 +174,8 @@ NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site)
     $(if $(BROWSER),,FORCE)
 NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)
 NEEDS_slides = slides/index.html $(if $(BROWSER),,FORCE) tools/paper/pdf.py $(call python,tests/slides)
+NEEDS_recipes = $(TEXTS) $(PACKAGE) $(TOOLS) $(TEMPLATE) $(SHARED) $(SETTINGS) $(wildcard tests/faults/minibook.py) \
+    $(call python,tests/recipes tests/book tests/site tests/package) $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
 
 # Lists of files, rewritten only when a file comes or goes: so that a deletion counts as a change.
@@ -165,10 +196,12 @@ RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(J
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
 RUN_paper = $(PY) -m pytest -q $(BARE) -p no:nbval tests/paper -rs
 RUN_slides = $(PY) -m pytest -q $(BARE) -p no:nbval tests/slides -rs
+RUN_recipes = $(PY) -m pytest -q tests/recipes
 RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 
 .build/passed/lint .build/passed/package .build/passed/chapters .build/passed/faults .build/passed/site \
-.build/passed/colab .build/passed/paper .build/passed/slides: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
+.build/passed/colab .build/passed/recipes .build/passed/paper \
+.build/passed/slides: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
 	@mkdir -p $(@D) && touch $@.new
 	$(RUN_$*)
 	@mv $@.new $@
@@ -191,6 +224,7 @@ $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%): .build/rehearsed/%: notebooks
 # The stamp gets the time at which the run began: an edit made meanwhile still counts.
 $(TESTED): .build/tested/%: notebooks/%.ipynb $$(NEEDS_chapter-$$*) .build/list/chapter-% $(MACHINERY)
 	@mkdir -p $(@D) .build/log && touch $@.new
+	@echo "$<: is run and compared"
 	@$(PY) -m pytest -q --no-header $(BARE) --nbval --nbval-current-env \
 	    --junitxml=.build/log/$*.xml $< > .build/log/$*.txt 2>&1 \
 	    && echo "$<: $$(tail -n 1 .build/log/$*.txt)" \
@@ -226,3 +260,5 @@ $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) 
 	@mkdir -p $(@D) && touch $@.new
 	@$(PY) -m tools.notebooks $* $(if $(CHOSEN),--from $(CHOSEN))
 	@mv $@.new $@
+
+endif

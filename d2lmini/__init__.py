@@ -4,7 +4,7 @@
 boolean and `True` means *may attend*.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # What every chapter uses.
 from d2lmini.exercises import check as check

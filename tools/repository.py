@@ -1,19 +1,23 @@
 """Name the repository of the book: `python -m tools.repository https://github.com/me/my-fork`.
 
-Writes the address into `_config.yml` and each chapter's setup cell, in text and notebook, without running anything.
+Writes the address into `_config.yml` and each chapter's setup cell, in text and notebook, without running anything: not
+even later, since the files keep their times.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+import tomllib
+from pathlib import Path
 
 import nbformat
 
 from tools import ROOT
 from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
 
-CONFIG = ROOT / "_config.yml"
+CONFIG, PROJECT = ROOT / "_config.yml", ROOT / "pyproject.toml"
 FIRST_LINE = "# Installs d2lmini, the package of this book, if it is missing."
 _SETUP = f"""\
 {FIRST_LINE}
@@ -24,7 +28,7 @@ if importlib.util.find_spec("d2lmini") is None:
     wheels = [*Path("..").glob("d2lmini-*.whl"), *Path().glob("d2lmini-*.whl")]
 """
 _FROM_REPOSITORY = """\
-    package = wheels[0] if wheels else "git+{url}"
+    package = wheels[0] if wheels else "git+{url}@{ref}"
     %pip install --quiet {{package}}"""
 _FROM_WHEEL = """\
     if not wheels:
@@ -32,6 +36,9 @@ _FROM_WHEEL = """\
                          "the package d2lmini is there.")
     %pip install --quiet {wheels[0]}"""
 _IN_TEXT = re.compile(re.escape(FIRST_LINE) + r"\n.*?\n```", re.DOTALL)
+_ADDRESS = re.compile(
+    r"(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?", re.ASCII
+)
 _URL_LINE = re.compile(r"^(repository:\n  url: )(\S+)$", re.MULTILINE)
 
 
@@ -43,20 +50,44 @@ def repository_url() -> str:
     return found[2]
 
 
+def read_version() -> str:
+    """The version of the book and its package."""
+    return str(tomllib.loads(PROJECT.read_text("utf-8"))["project"]["version"])
+
+
 def setup_cell(url: str) -> str:
-    """The first code cell of each chapter: the wheel beside the pages is installed, or else the book at `url`."""
-    return _SETUP + (_FROM_WHEEL if "/OWNER/" in url else _FROM_REPOSITORY.format(url=url))
+    """The first code cell of each chapter: the wheel beside the pages is installed, or else the book at `url`.
+
+    That is the edition that the notebook belongs to, so that it meets no later package; between two editions, the
+    branch.
+    """
+    ref = "main" if "dev" in read_version() else f"v{read_version()}"
+    return _SETUP + (_FROM_WHEEL if "/OWNER/" in url else _FROM_REPOSITORY.format(url=url, ref=ref))
 
 
-def main(url: str) -> None:
-    """Change the address everywhere.
+def read_address(given: str) -> str:
+    """The address of a repository, from what people paste: that of its page, of a branch, or what `git clone` takes.
 
     Raises:
-        SystemExit: if `url` is not the address of a repository.
+        SystemExit: if it is none.
     """
-    url = url.removesuffix("/").removesuffix(".git")
-    if not re.fullmatch(r"https://[\w.-]+/[\w.-]+/[\w.-]+", url):
-        raise SystemExit(f"URL must look like https://github.com/me/my-fork, got {url!r}")
+    found = re.fullmatch(
+        r"(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?", given
+    )
+    if not found:
+        raise SystemExit(f"URL must look like https://github.com/me/my-fork: make repository URL=..., got {given!r}")
+    return f"https://{found[1]}/{found[2]}/{found[3]}"
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file that keeps its time: to make, what it holds has not changed."""
+    times = path.stat()
+    path.write_text(text, "utf-8")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def write_setup_cells(url: str) -> None:
+    """Give each chapter, text and notebook, the setup cell for this address."""
     new = setup_cell(url)
     for path in NOTEBOOKS.glob("*.ipynb"):
         notebook = nbformat.read(path, as_version=4)
@@ -66,9 +97,19 @@ def main(url: str) -> None:
                 cell.source = new
         if not edited:
             notebook.metadata[DIGEST] = digest(notebook)
-        path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
+        replace(path, nbformat.writes(notebook) + "\n")
     for path in filter(is_chapter, TEXTS.glob("*.md")):
-        path.write_text(_IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1), "utf-8")
+        replace(path, _IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1))
+
+
+def main(given: str) -> None:
+    """Change the address everywhere.
+
+    Raises:
+        SystemExit: if it is not the address of a repository.
+    """
+    url = read_address(given)
+    write_setup_cells(url)
     CONFIG.write_text(_URL_LINE.sub(rf"\g<1>{url}", CONFIG.read_text("utf-8"), count=1), "utf-8")
     print(f"The book now points to {url}")
 

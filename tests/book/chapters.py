@@ -20,6 +20,18 @@ each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
 
 
 @functools.cache
+def read_text(chapter: str) -> str:
+    return (TEXTS / f"{chapter}.md").read_text("utf-8")
+
+
+def find(chapter: str, piece: str, last: bool = False) -> str:
+    """File and line of the first or the last place where a piece of the text stands."""
+    text = read_text(chapter)
+    place = text.rfind(piece) if last else text.find(piece)
+    return f"book/{chapter}.md:{text.count(chr(10), 0, max(place, 0)) + 1}"
+
+
+@functools.cache
 def read(chapter: str) -> Any:
     return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
 
@@ -27,8 +39,15 @@ def read(chapter: str) -> Any:
 def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
     """Where a cell is, for the message, and the cell. Code cells are counted as nbval counts them."""
     counts: Counter[str] = Counter()
+    text, place = read_text(chapter), 0
     for cell in read(chapter).cells:
-        where = f"{chapter}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"
+        found = text.find(
+            cell.source, place
+        )  # -1 if text and notebook disagree: then the line is that of the last cell
+        place = max(found, place)
+        line = text.count("\n", 0, place) + 1
+        where = f"book/{chapter}.md:{line}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"
+        place += len(cell.source) if found >= 0 else 0
         counts[cell.cell_type] += 1
         if kind in (None, cell.cell_type):
             yield where, cell

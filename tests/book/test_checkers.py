@@ -13,6 +13,8 @@ import pytest
 from tools import ROOT
 from tools.notebooks import TEXTS, is_chapter
 
+pytestmark = pytest.mark.recipe("An exercise")
+
 EXERCISES = ROOT / "d2lmini" / "exercises"
 CHAPTERS = {path.stem: path.read_text("utf-8") for path in TEXTS.glob("*.md") if is_chapter(path)}
 MODULES = sorted((ROOT / "d2lmini").rglob("*.py"))
@@ -58,7 +60,8 @@ def test_a_chapter_calls_no_checker_of_another(chapter: str) -> None:
     for path in MODULES:
         foreign = called & list_checked(path)
         assert not foreign or find_owner(path) in (None, chapter), (
-            f"{chapter}: {sorted(foreign)} is checked in {path.relative_to(ROOT)}, which make does not run it again for"
+            f"book/{chapter}.md: {sorted(foreign)} is checked in {path.relative_to(ROOT)}, "
+            "which make does not run it again for"
         )
 
 

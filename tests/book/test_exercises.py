@@ -6,7 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.book.chapters import cells, each_chapter, get_printed, is_solution
+import pytest
+
+from tests.book.chapters import cells, each_chapter, find, get_printed, is_solution
+
+pytestmark = pytest.mark.recipe("An exercise")
 
 HEADING = re.compile(r"^#{1,6} .*", re.MULTILINE)
 EXERCISE = re.compile(r"### (Exercise \d+\.(\d+)) · \S")
@@ -45,7 +49,10 @@ def read_exercises(chapter: str) -> list[Exercise]:
                     f"{where}: {heading[0]!r} should begin with '### Exercise <chapter>.{len(found) + 1} · '"
                 )
                 kind = KIND.match(cell.source, heading.end())
-                assert kind, f"{chapter}, {title[1]}: the task begins with its kind"
+                assert kind, (
+                    f"{find(chapter, title[1])}, {title[1]}: the task begins with its kind: *Predict*, *Build*, "
+                    "*Debug*, *Measure* or *Extended*"
+                )
                 found.append(Exercise(title[1], kind[1]))
             assert inside or "Exercise " not in heading[0], f"{where}: {heading[0]!r} is not below '## Exercises'"
     return found
@@ -76,13 +83,11 @@ def test_solutions_are_tagged_and_folded(chapter: str) -> None:
 
 @each_chapter
 def test_each_exercise_is_checked_twice(chapter: str) -> None:
-    exercises = read_exercises(chapter)
-    assert exercises, f"{chapter}: no exercise"
-    for exercise in exercises:
+    for exercise in read_exercises(chapter):
         starter, solution = (exercise.list_checks(solved=solved) for solved in (False, True))
         assert starter and starter == solution and len(set(starter)) == len(starter), (
-            f"{chapter}, {exercise.name}: starter and solution call d2l.check by the same names, once each: "
-            f"{starter}, {solution}"
+            f"{find(chapter, exercise.name)}, {exercise.name}: starter and solution call d2l.check by the same "
+            f"names, once each: {starter}, {solution}"
         )
 
 

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, read
+from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, find, read, read_text
 from tools import ROOT
 from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
 from tools.outputs import count_outputs
 from tools.repository import repository_url, setup_cell
+
+pytestmark = pytest.mark.recipe("A chapter")
 
 REFRESH = "run `make notebooks`"
 
@@ -75,7 +78,7 @@ def test_the_table_of_contents_and_the_files_agree() -> None:
 
 @each_chapter
 def test_text_and_notebook_are_equal(chapter: str) -> None:
-    text, of_notebook = (TEXTS / f"{chapter}.md").read_text("utf-8"), to_text(read(chapter))
+    text, of_notebook = read_text(chapter), to_text(read(chapter))
     differing = [line for line in text.splitlines() if line not in set(of_notebook.splitlines())]
     differing += [line for line in of_notebook.splitlines() if line not in set(text.splitlines())]
     assert text == of_notebook, (
@@ -95,13 +98,15 @@ def test_every_code_cell_was_run_in_order(chapter: str) -> None:
     counts = [cell.execution_count for _, cell in cells(chapter, "code")]
     never = [where for where, cell in cells(chapter, "code") if cell.execution_count is None]
     assert not never, f"never executed, so nbval would compare nothing: {never}; {REFRESH}"
-    assert counts == list(range(1, len(counts) + 1)), f"{chapter}: cells were not run in order: {counts}; {REFRESH}"
+    assert counts == list(range(1, len(counts) + 1)), (
+        f"notebooks/{chapter}.ipynb: cells were not run in order: {counts}; {REFRESH}"
+    )
 
 
 @each_chapter
 def test_some_output_is_compared(chapter: str) -> None:
     assert count_outputs(read(chapter))["compared"], (
-        f"{chapter}: no compared cell: nothing that it prints would be noticed to change"
+        f"book/{chapter}.md: no compared cell: nothing that it prints would be noticed to change"
     )
 
 
@@ -128,6 +133,7 @@ def test_code_fits_on_a_screen(chapter: str) -> None:
         assert longest <= LONGEST_CODE_LINE, f"{where}: a line of {longest} characters, at most {LONGEST_CODE_LINE}"
 
 
+@pytest.mark.recipe("A figure")
 @each_chapter
 def test_each_figure_has_alt_text_a_caption_and_its_own_cell(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
@@ -161,13 +167,16 @@ def test_markdown_is_portable(chapter: str) -> None:
 @each_chapter
 def test_headings_details_and_equations_are_complete(chapter: str) -> None:
     text = "\n\n".join(cell.source for _, cell in cells(chapter, "markdown"))
-    assert len(re.findall("^# ", text, re.MULTILINE)) == 1, f"{chapter}: a chapter has one title"
+    assert len(re.findall("^# ", text, re.MULTILINE)) == 1, f"{find(chapter, '# ', last=True)}: a chapter has one title"
     left = re.sub(r"<details[^>]*>((?!<details)[\s\S])*?</details>", "", text)
-    assert "details>" not in left, f"{chapter}: a <details> is not closed, or not opened"
+    assert "details>" not in left, f"{find(chapter, 'details>', last=True)}: a <details> is not closed, or not opened"
     tags = re.findall(r"\\tag\{([\d.]+)\}", text)
-    assert len(tags) == len(set(tags)), f"{chapter}: an equation number is used twice: {sorted(tags)}"
-    mentioned = set(re.findall(r"\((\d+\.\d+)\)", text))
-    assert mentioned <= set(tags), f"{chapter}: there is no equation {sorted(mentioned - set(tags))}"
+    for tag in tags:
+        assert tags.count(tag) == 1, (
+            f"{find(chapter, f'tag{{{tag}}}', last=True)}: an equation number is used twice: {tag}"
+        )
+    for mentioned in re.findall(r"\((\d+\.\d+)\)", text):
+        assert mentioned in tags, f"{find(chapter, f'({mentioned})')}: there is no equation {mentioned}"
 
 
 @each_chapter
@@ -207,11 +216,13 @@ def test_only_known_metadata(chapter: str) -> None:
         assert tags <= TAGS, f"{where}: tags {sorted(tags - TAGS)}; a chapter uses {sorted(TAGS)}"
         assert cell.cell_type in ("code", "markdown"), f"{where}: only code and Markdown"
     assert set(read(chapter).metadata) <= {"kernelspec", "language_info", DIGEST}, (
-        f"{chapter}: metadata of the notebook"
+        f"notebooks/{chapter}.ipynb: metadata of the notebook; {REFRESH}"
     )
 
 
 @each_chapter
 def test_the_notebook_is_small(chapter: str) -> None:
     size = Path(NOTEBOOKS / f"{chapter}.ipynb").stat().st_size // 1024
-    assert size <= MOST_KIB, f"{chapter}: {size} KiB, at most {MOST_KIB}"
+    assert size <= MOST_KIB, (
+        f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw fewer points, or print less"
+    )

@@ -10,6 +10,8 @@ import pytest
 
 from tools.notebooks import TEXTS
 
+pytestmark = pytest.mark.recipe("A chapter")
+
 PAGES = sorted(TEXTS.glob("*.md"))
 
 

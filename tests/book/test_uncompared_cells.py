@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
+
 from tests.book.chapters import cells, each_chapter
 from tests.book.names import follow, list_asserted, list_imported, list_shown, parse
 from tools.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, find_kind
+
+pytestmark = pytest.mark.recipe("A chapter")
 
 # Where times come from.
 CLOCKS = {"time", "timeit", "Timer", "perf_counter", "monotonic", "process_time", "datetime"}

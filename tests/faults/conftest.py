@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.faults.minibook import MACHINERY, MiniBook, chapter
+from tests.faults.minibook import MACHINERY, MiniBook, chapter, make_environment
 from tools import ROOT
 from tools.notebooks import to_text
-
-
-def environment(folder: Path) -> None:
-    """Stand in for .venv: this Python, so that nothing needs to be installed."""
-    (folder / ".venv/bin").mkdir(parents=True)
-    scripts = {
-        "python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
-        "jupyter-book": f"#!{sys.executable}\nfrom jupyter_book.cli.main import main\nmain()\n",
-    }
-    for name, text in scripts.items():
-        script = folder / ".venv/bin" / name
-        script.write_text(text)
-        script.chmod(0o755)
-    (folder / ".venv/.ready").touch()
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +32,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "notebooks").mkdir()
     (folder / "d2lmini").mkdir()
     (folder / "d2lmini/__init__.py").write_text('"""The package of a mini-book."""\n')
-    environment(folder)
+    make_environment(folder)
     book = MiniBook(folder)
     for name in ("mini", "second"):
         book.path(f"book/{name}.md").write_text(to_text(chapter()), "utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,20 @@ def chapter() -> Any:
             code(SOLUTION, **folded),
         ],
     )
+
+
+def make_environment(folder: Path) -> None:
+    """Stand in for .venv: this Python, so that nothing needs to be installed."""
+    (folder / ".venv/bin").mkdir(parents=True)
+    scripts = {
+        "python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
+        "jupyter-book": f"#!{sys.executable}\nfrom jupyter_book.cli.main import main\nmain()\n",
+    }
+    for name, text in scripts.items():
+        script = folder / ".venv/bin" / name
+        script.write_text(text)
+        script.chmod(0o755)
+    (folder / ".venv/.ready").touch()
 
 
 class MiniBook:

@@ -125,67 +125,100 @@ def draw_twice(notebook: Any) -> None:
 
 # Each is planted in a chapter of its own, whose name stands in the message instead of `mini`.
 IN_THE_FILES: dict[str, tuple[Change, str]] = {
-    "a cell that was never executed": (forget_execution, r"never executed.*mini, code cell 2"),
-    "a notebook with no compared cell": (compare_nothing, r"mini: no compared cell"),
-    "a solution that its checker rejects": (fail_solution, r"mini, code cell 5.*should print '✓'"),
-    "a starter that is solved already": (solve_starter, r"mini, code cell 4.*should print 'not attempted yet'"),
-    "a figure without alt text": (drop_alt_text, r"mini, code cell 3.*without alt text"),
-    "a figure without a caption": (drop_caption, r"mini, code cell 3.*without a caption"),
-    "two figures in a cell": (draw_twice, r"mini, code cell 3.*one figure a cell"),
-    "a role": (prose("See {ref}`this`."), r"mini, markdown cell 0.*raw MyST \(a role\)"),
-    "a directive": (prose(":::{note}\nThis.\n:::"), r"mini, markdown cell 0.*raw MyST \(a directive\)"),
-    "a directive in backticks": (prose("```{note}\nThis.\n```"), r"mini, markdown cell 0.*raw MyST \(a directive\)"),
-    "a target": (prose("(here)=\n\n## Here"), r"mini, markdown cell 0.*raw MyST \(a target\)"),
-    "stored output on stderr": (store_stderr, r"mini, code cell 2.*on stderr"),
-    "an exercise with a colon": (rename_exercise, r"mini, markdown cell 1.*should begin with .### Exercise"),
-    "a solution that passes one of two checks": (solve_one_of_two, r"mini, code cell 5.*should print '✓'"),
-    "a hint beside a symptom": (hint_at_the_bug, r"mini, code cell 4.*hint=False"),
+    "a cell that was never executed": (forget_execution, r"never executed.*book/mini\.md:\d+, code cell 2"),
+    "a notebook with no compared cell": (compare_nothing, r"book/mini\.md: no compared cell"),
+    "a solution that its checker rejects": (fail_solution, r"book/mini\.md:\d+, code cell 5.*should print '✓'"),
+    "a starter that is solved already": (
+        solve_starter,
+        r"book/mini\.md:\d+, code cell 4.*should print 'not attempted yet'",
+    ),
+    "a figure without alt text": (drop_alt_text, r"book/mini\.md:\d+, code cell 3.*without alt text"),
+    "a figure without a caption": (drop_caption, r"book/mini\.md:\d+, code cell 3.*without a caption"),
+    "two figures in a cell": (draw_twice, r"book/mini\.md:\d+, code cell 3.*one figure a cell"),
+    "a role": (prose("See {ref}`this`."), r"book/mini\.md:\d+, markdown cell 0.*raw MyST \(a role\)"),
+    "a directive": (prose(":::{note}\nThis.\n:::"), r"book/mini\.md:\d+, markdown cell 0.*raw MyST \(a directive\)"),
+    "a directive in backticks": (
+        prose("```{note}\nThis.\n```"),
+        r"book/mini\.md:\d+, markdown cell 0.*raw MyST \(a directive\)",
+    ),
+    "a target": (prose("(here)=\n\n## Here"), r"book/mini\.md:\d+, markdown cell 0.*raw MyST \(a target\)"),
+    "stored output on stderr": (store_stderr, r"book/mini\.md:\d+, code cell 2.*on stderr"),
+    "an exercise with a colon": (
+        rename_exercise,
+        r"book/mini\.md:\d+, markdown cell 1.*should begin with .### Exercise",
+    ),
+    "a solution that passes one of two checks": (solve_one_of_two, r"book/mini\.md:\d+, code cell 5.*should print '✓'"),
+    "a hint beside a symptom": (hint_at_the_bug, r"book/mini\.md:\d+, code cell 4.*hint=False"),
     "a section in a solution's cell": (
         continue_in_the_solution,
-        r"mini, markdown cell 3.*a cell with the tag solution",
+        r"book/mini\.md:\d+, markdown cell 3.*a cell with the tag solution",
     ),
-    "a trailing semicolon": (source(PRINTED, "print(1 / 7);"), r"mini, code cell 2.*trailing ;"),
-    "a semicolon before a comment": (source(PRINTED, "print(1 / 7);  # so"), r"mini, code cell 2.*trailing ;"),
-    "a comment of MyST": (prose("%hidden"), r"mini, markdown cell 0.*raw MyST \(a comment\)"),
-    "an edited setup cell": (source(SETUP, "import sys"), r"mini, code cell 0.*setup cell differs"),
-    "a solution cell without its tag": (untag_solution, r"mini, code cell 5.*a solution cell without the tag"),
-    "a solution that is not folded": (unfold_solution, r"mini, code cell 5.*metadata fold it"),
+    "a trailing semicolon": (source(PRINTED, "print(1 / 7);"), r"book/mini\.md:\d+, code cell 2.*trailing ;"),
+    "a semicolon before a comment": (
+        source(PRINTED, "print(1 / 7);  # so"),
+        r"book/mini\.md:\d+, code cell 2.*trailing ;",
+    ),
+    "a comment of MyST": (prose("%hidden"), r"book/mini\.md:\d+, markdown cell 0.*raw MyST \(a comment\)"),
+    "an edited setup cell": (source(SETUP, "import sys"), r"book/mini\.md:\d+, code cell 0.*setup cell differs"),
+    "a solution cell without its tag": (
+        untag_solution,
+        r"book/mini\.md:\d+, code cell 5.*a solution cell without the tag",
+    ),
+    "a solution that is not folded": (unfold_solution, r"book/mini\.md:\d+, code cell 5.*metadata fold it"),
     "an exercise without a check": (
         source(STARTER, "answer = None"),
-        r"mini, Exercise 1\.1.*call d2l\.check by the same names",
+        r"book/mini\.md:\d+, Exercise 1\.1.*call d2l\.check by the same names",
     ),
     "an output that is not compared without a reason": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\nprint(1 / 7)"),
-        r"mini, code cell 2.*the next is a comment that says why",
+        r"book/mini\.md:\d+, code cell 2.*the next is a comment that says why",
     ),
     "an output that is neither compared nor bounded": (
         source(PRINTED, "# NBVAL_IGNORE_OUTPUT\n# differs each time\nprint(1 / 7)"),
-        r"mini, code cell 2.*no assertion bounds what it prints",
+        r"book/mini\.md:\d+, code cell 2.*no assertion bounds what it prints",
     ),
-    "a bound on something else": (bound_something_else, r"mini, code cell 2.*no assertion bounds what it prints"),
+    "a bound on something else": (
+        bound_something_else,
+        r"book/mini\.md:\d+, code cell 2.*no assertion bounds what it prints",
+    ),
     "a bound on a time": (
         source(PRINTED, "import time\nbegin = time.time()\ntook = time.time() - begin\nassert took < 9\nprint(1 / 7)"),
-        r"mini, code cell 2.*an assertion on \['took'\]",
+        r"book/mini\.md:\d+, code cell 2.*an assertion on \['took'\]",
     ),
     "one output too many that is not compared": (
         compare_one_too_few,
-        r"too many cells are not compared.*mini, code cell 2",
+        r"too many cells are not compared.*book/mini\.md:\d+, code cell 2",
     ),
-    "output that is hidden": (source(PRINTED, "%%capture\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
-    "a mark without a blank": (source(PRINTED, "#NBVAL_SKIP\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
-    "an equation that is not there": (prose("See (1.7)."), r"mini: there is no equation \['1\.7'\]"),
-    "an equation number used twice": (prose("$$a \\tag{1.1}$$ $$b \\tag{1.1}$$"), r"mini: an equation number is used"),
+    "output that is hidden": (
+        source(PRINTED, "%%capture\nprint(1 / 7)"),
+        r"book/mini\.md:\d+, code cell 2.*only .* opt out",
+    ),
+    "a mark without a blank": (
+        source(PRINTED, "#NBVAL_SKIP\nprint(1 / 7)"),
+        r"book/mini\.md:\d+, code cell 2.*only .* opt out",
+    ),
+    "an equation that is not there": (prose("See (1.7)."), r"book/mini\.md:\d+: there is no equation 1\.7"),
+    "an equation number used twice": (
+        prose("$$a \\tag{1.1}$$ $$b \\tag{1.1}$$"),
+        r"book/mini\.md:\d+: an equation number is used",
+    ),
     "a chapter without prerequisites": (
         lambda notebook: notebook.cells[0].update(source="# Mini"),
-        r"mini, markdown cell 0.*the first cell lacks",
+        r"book/mini\.md:\d+, markdown cell 0.*the first cell lacks",
     ),
-    "a fold that is not closed": (prose("<details><summary>More</summary>"), r"mini: a <details> is not closed"),
+    "a fold that is not closed": (
+        prose("<details><summary>More</summary>"),
+        r"book/mini\.md:\d+: a <details> is not closed",
+    ),
     "a work missing from the bibliography": (
         prose("[This (2020)](https://arxiv.org/abs/2001.00001)"),
-        r"mini, markdown cell 0.*is not in references\.bib",
+        r"book/mini\.md:\d+, markdown cell 0.*is not in references\.bib",
     ),
-    "a mark of a merge conflict": (prose("<<<<<<< HEAD"), r"mini, markdown cell 0.*merge conflict"),
-    "a cell that is skipped": (source(PRINTED, "# NBVAL_SKIP\nprint(1 / 7)"), r"mini, code cell 2.*only .* opt out"),
+    "a mark of a merge conflict": (prose("<<<<<<< HEAD"), r"book/mini\.md:\d+, markdown cell 0.*merge conflict"),
+    "a cell that is skipped": (
+        source(PRINTED, "# NBVAL_SKIP\nprint(1 / 7)"),
+        r"book/mini\.md:\d+, code cell 2.*only .* opt out",
+    ),
 }
 
 
@@ -244,13 +277,19 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
         lambda book: book.path("notebooks/mini.ipynb").unlink(),
         r"without a notebook: \['mini'\]",
     ),
-    "a check in the module of another chapter": (check_elsewhere, r"mini: \['double'\] is checked in .*/second\.py"),
+    "a check in the module of another chapter": (
+        check_elsewhere,
+        r"book/mini\.md: \['double'\] is checked in .*/second\.py",
+    ),
     "checkers that share with another chapter": (import_checkers, r"second\.py imports the checkers of mini"),
     "a citation with another year than the bibliography": (
         cite_another_year,
         r"mini\.md: 'Vaswani \(2018\)' is Vaswani, 2017 in references\.bib",
     ),
-    "another repository in the settings": (name_another_repository, r"mini, code cell 0.*make repository URL"),
+    "another repository in the settings": (
+        name_another_repository,
+        r"book/mini\.md:\d+, code cell 0.*make repository URL",
+    ),
 }
 
 # Also each in a chapter of its own: what running the notebook again finds.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.faults.minibook import PRINTED, MiniBook, code_cells, source
@@ -65,11 +67,14 @@ def test_an_old_python_is_refused_by_name(book: MiniBook, tmp_path: Path) -> Non
     shutil.rmtree(book.path(".venv"))
     old = tmp_path / "old"
     old.write_text(
-        f'#!/bin/sh\nexec "{sys.executable}" -c "import sys; sys.version_info = (3, 10); $(printf %s "$2")"\n'
+        f'#!/bin/sh\ntest "$1" = -c || exec "{sys.executable}" "$@"\n'
+        f'exec "{sys.executable}" -c "import sys; sys.version_info = (3, 10); $(printf %s "$2")"\n'
     )
     old.chmod(0o755)
-    made = book.make("book", PYTHON=str(old))
-    assert made.returncode != 0 and "Python 3.11 or later is needed" in made.stdout
+    for python in (str(old), "python3.99"):
+        made = book.make("notebooks", PYTHON=python)
+        assert made.returncode != 0 and f"Python 3.11 or later is needed, and {python} is none" in made.stdout
+        assert "make notebooks PYTHON=python3.12" in made.stdout and "Traceback" not in made.stdout
 
 
 def test_kernels_side_by_side_need_no_port(book: MiniBook) -> None:
@@ -79,3 +84,24 @@ def test_kernels_side_by_side_need_no_port(book: MiniBook) -> None:
     book.make_green("notebooks")
     assert code_cells(book.notebook())[PRINTED].outputs[0].text == "ipc\n"
     book.make_green(".build/tested/mini")  # nbval's kernel prints the same
+
+
+def test_two_at_once_wait_for_each_other(book: MiniBook, tmp_path: Path) -> None:
+    """The first installs, and the second neither deletes its environment nor its stamps."""
+    shutil.rmtree(book.path(".venv"))
+    book.path("requirements.txt").write_text(f"{wheel(tmp_path, 'early')}\n")
+    with ThreadPoolExecutor(3) as pool:
+        variables = {"PIP_NO_INDEX": "1", "PYTHON": sys.executable}
+        runs = [pool.submit(book.make, ".venv/.ready", **variables) for _ in range(3)]
+        made = [run.result() for run in runs]
+    assert [run.returncode for run in made] == [0, 0, 0], [run.stdout for run in made]
+    assert sum("Installing" in run.stdout for run in made) == 1
+    assert any("another make works in this folder: this one waits" in run.stdout for run in made)
+
+
+def test_a_make_that_was_killed_locks_nobody_out(book: MiniBook) -> None:
+    locked = [sys.executable, "tools/alone.py", "sleep", "600"]
+    with subprocess.Popen(locked, cwd=book.folder) as killed:
+        time.sleep(1)
+        killed.kill()
+    assert "another make" not in book.make_green("book")

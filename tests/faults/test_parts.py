@@ -17,6 +17,7 @@ test ! -e broken
 CHAPTERS = "-m pytest -q tests/chapters -n 1 []"
 LOOKED = "-m pytest -q tests/site -n 1 --dist worksteal -rs [{}]"
 COLAB = "-m pytest -q tests/colab -k not [ []"
+RECIPES = "-m pytest -q tests/recipes []"
 PLAYED = (
     "-m pytest -q --no-header -p no:xdist -p no:pytest_cov -p no:hypothesispytest -p no:nbval tests/colab -k [{}] []"
 )
@@ -71,7 +72,9 @@ def test_a_part_that_failed_is_run_again(noted: NotedBook) -> None:
 def test_only_a_page_that_changed_is_looked_at(noted: NotedBook) -> None:
     site = ("site", "BROWSER=yes")
     first = noted.call(*site)
-    assert sorted(first) == sorted([LOOKED.format(PAGES), COLAB, PLAYED.format("mini"), PLAYED.format("second")])
+    assert sorted(first) == sorted(
+        [LOOKED.format(PAGES), COLAB, RECIPES, PLAYED.format("mini"), PLAYED.format("second")]
+    )
     assert noted.call(*site) == []
     noted.edit(prose("Other words."))
     noted.make_green("book")
@@ -79,7 +82,7 @@ def test_only_a_page_that_changed_is_looked_at(noted: NotedBook) -> None:
     for _ in range(2):
         assert noted.call(*site, code=2) == [LOOKED.format("notebooks/mini.html")]
     noted.path("broken").unlink()
-    assert noted.call(*site) == [LOOKED.format("notebooks/mini.html"), PLAYED.format("mini")]
+    assert noted.call(*site) == [LOOKED.format("notebooks/mini.html"), RECIPES, PLAYED.format("mini")]
 
 
 def test_what_pages_stand_on_changed_they_are_looked_at(noted: NotedBook) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import zipfile
 
 import pytest
@@ -15,11 +16,21 @@ from tools.repository import setup_cell
 def test_repository_names_it_everywhere_without_running_anything(book: MiniBook) -> None:
     url = "https://github.com/me/my-fork"
     outputs = [cell.outputs for cell in code_cells(book.notebook())]
-    for given in (f"{url}.git", url):
+    for given in (
+        f"{url}.git",
+        "git@github.com:me/my-fork.git",
+        f"{url}/tree/main",
+        "http://github.com/me/my-fork/",
+        url,
+    ):
         book.make_green("repository", f"URL={given}")
+        assert f"  url: {url}\n" in book.path("_config.yml").read_text("utf-8"), given
     assert code_cells(book.notebook())[SETUP].source == setup_cell(url)
     assert [cell.outputs for cell in code_cells(book.notebook())] == outputs
+    before = book.stamps(), book.stamps("run")
     book.make_green("book")
+    book.make_green("notebooks")
+    assert (book.stamps(), book.stamps("run")) == before, "a chapter was run again"
     page = book.path("_build/html/notebooks/mini.html").read_text("utf-8")
     assert "colab.research.google.com/github/me/my-fork/blob/main/notebooks/mini.ipynb" in page
     assert "OWNER" not in page
@@ -46,11 +57,51 @@ def test_repository_refuses_what_is_no_address(book: MiniBook, url: str) -> None
     assert made.returncode != 0 and "URL must look like https://github.com/me/my-fork" in made.stdout
 
 
+def test_an_edition_is_named_everywhere_and_its_notebooks_install_it(book: MiniBook) -> None:
+    url = "https://github.com/me/my-fork"
+    book.make_green("repository", f"URL={url}")
+    assert f"git+{url}@main" in code_cells(book.notebook())[SETUP].source
+    book.path("d2lmini/__init__.py").write_text('__version__ = "0.2.0.dev0"\n')
+    book.path("CITATION.cff").write_text("version: 0.2.0.dev0\n")
+    book.path("CHANGELOG.md").write_text("# Change log\n\n## 0.2.0\n\n## 0.1.0\n\n- The first.\n")
+    refused = book.make("edition", "VERSION=0.2.0")
+    assert refused.returncode != 0 and "no section '## 0.2.0' that says what is new" in refused.stdout
+    book.replace("CHANGELOG.md", "## 0.2.0\n", "## 0.2.0\n\n- A chapter more.\n")
+    book.make_green("edition", "VERSION=0.2.0")
+    assert f"git+{url}@v0.2.0" in code_cells(book.notebook())[SETUP].source
+    for name in ("d2lmini/__init__.py", "CITATION.cff", "pyproject.toml"):
+        assert re.search(r"version\S* ?[=:] \"?0\.2\.0\b(?!\.dev)", book.path(name).read_text("utf-8")), name
+    book.make_green("repository", f"URL={url}-2")
+    assert f"git+{url}-2@v0.2.0" in code_cells(book.notebook())[SETUP].source
+    book.make_green(".build/checked")
+    book.make_green("edition", "VERSION=0.3.0.dev0")
+    assert f"git+{url}-2@main" in code_cells(book.notebook())[SETUP].source
+
+
+@pytest.mark.parametrize("version", ["", "2", "v0.2.0", "0.2"])
+def test_an_edition_has_a_version_of_three_numbers(book: MiniBook, version: str) -> None:
+    made = book.make("edition", f"VERSION={version}")
+    assert made.returncode != 0 and "VERSION must look like 0.2.0" in made.stdout
+
+
 def test_links_to_other_sites_are_asked(book: MiniBook) -> None:
-    book.make_green("links")
-    book.edit(prose("A [dead end](http://127.0.0.1:9/nothing)."))
-    made = book.make("links")
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        network = f"NETWORK=127.0.0.1:{there.getsockname()[1]}"
+        book.make_green("links", network)
+        book.edit(prose("A [dead end](http://127.0.0.1:9/nothing)."))
+        made = book.make("links", network)
     assert made.returncode != 0 and "http://127.0.0.1:9/nothing" in made.stdout
+    offline = book.make("links", "NETWORK=127.0.0.1:9")
+    assert offline.returncode != 0 and "127.0.0.1:9 does not answer: is there a network?" in offline.stdout
+    assert "nothing" not in offline.stdout and "Traceback" not in offline.stdout
+
+
+def test_serving_on_a_taken_port_names_another(book: MiniBook) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        made = book.make("serve", f"PORT={port}")
+    assert made.returncode != 0 and f"port {port} is taken; another one: make serve PORT=8001" in made.stdout
+    assert "Traceback" not in made.stdout
 
 
 def test_zip_packs_the_site_with_notebooks_and_package_into_one_folder(book: MiniBook) -> None:
@@ -66,7 +117,7 @@ def test_zip_packs_the_site_with_notebooks_and_package_into_one_folder(book: Min
         "_sources/notebooks/mini.ipynb",
         "_static/math.woff2",
     } <= within
-    assert any(re.fullmatch(r"_sources/d2lmini-[\d.]+-py3-none-any\.whl", name) for name in within)
+    assert any(re.fullmatch(r"_sources/d2lmini-[\w.]+-py3-none-any\.whl", name) for name in within)
 
 
 def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) -> None:
@@ -109,11 +160,13 @@ def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
             "site",
             "paper",
             "notebooks",
+            "chapter",
             "serve",
             "zip",
             "pdf",
             "epub",
             "student",
+            "edition",
             "repository",
             "links",
             "clean",

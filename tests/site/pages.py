@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import tomllib
 
 from bs4 import BeautifulSoup
 
@@ -26,6 +27,8 @@ def choose_pages(names: str | None) -> list[str]:
 
 PAGES = choose_pages(os.environ.get("PAGES"))
 CHAPTERS = [page for page in PAGES if page in ALL_CHAPTERS]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["attention-measured"]
+COMPLETE = {f"notebooks/{chapter}.html" for chapter in SETTINGS["complete-chapters"]}
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.site.pages import ALL_CHAPTERS, CHAPTERS, PAGES, SITE, soup
+from tests.site.pages import ALL_CHAPTERS, CHAPTERS, COMPLETE, PAGES, SITE, soup
 from tests.site.windows import open_page, open_window
 from tools.notebooks import NOTEBOOKS
 
@@ -43,7 +43,8 @@ def test_each_prediction_that_a_cell_answers_is_covered(page: str) -> None:
         len(re.findall(r"\*\*Predict\b", cell.source)) for cell in notebook.cells if cell.cell_type == "markdown"
     )
     covers = soup(page).select("details.guess")
-    assert 0 < asked - 3 <= len(covers) <= asked, "few are answered by a sentence instead of a cell"
+    assert asked - 3 <= len(covers) <= asked, "few are answered by a sentence instead of a cell"
+    assert asked > 3 or page not in COMPLETE, f"{page}: {asked} predictions"
     for cover in covers:
         assert cover.select(".cell_output") and not cover.get("open")
         assert re.search("Predict", soup(page).find(id=cover["data-question"]).get_text())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fontTools.ttLib import TTFont
 
-from tests.site.pages import CHAPTERS, PAGES, SITE, soup
+from tests.site.pages import CHAPTERS, COMPLETE, PAGES, SITE, soup
 from tests.site.windows import open_page, open_window
 
 FONTS = SITE / "_static/fonts"
@@ -58,7 +58,7 @@ def test_the_faces_are_small_and_keep_their_licences() -> None:
     assert len(texts) == 4 and all("licen" in text.lower() for text in texts)
 
 
-@pytest.mark.parametrize("page", CHAPTERS[:3])
+@pytest.mark.parametrize("page", [page for page in CHAPTERS if page in COMPLETE][:3])
 @pytest.mark.parametrize("width", [1280, 1440, 1920])
 def test_lines_of_text_have_a_length_that_is_easy_to_read(browser: Any, server: str, page: str, width: int) -> None:
     with open_window(browser, server, width=width) as window:

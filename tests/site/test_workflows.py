@@ -15,7 +15,7 @@ import yaml
 from tools import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-BOOK = ROOT / ".github/workflows/book.yml"
+BOOK, EDITION = (ROOT / f".github/workflows/{name}.yml" for name in ("book", "edition"))
 each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 
 
@@ -53,8 +53,8 @@ def test_permissions_are_few(path: Path) -> None:
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
-        more = {"pages": "write", "id-token": "write"} if name == "publish" else None
-        assert job.get("permissions") == more, name
+        more = {"publish": {"pages": "write", "id-token": "write"}, "release": {"contents": "write"}}
+        assert job.get("permissions") == more.get(name), name
     for step in steps(workflow):
         if "checkout" in step.get("uses", ""):
             assert step["with"]["persist-credentials"] is False
@@ -112,3 +112,20 @@ def test_a_fork_that_was_not_renamed_fails_and_says_what_to_run(tmp_path: Path, 
     assert done.returncode == code
     if code:
         assert f"make repository URL=https://github.com/{repository}" in done.stdout
+
+
+@pytest.mark.parametrize(("tag", "code"), [("v{}", 0), ("v9.9.9", 1), ("{}", 0), ("v{}0", 1)])
+def test_a_tag_that_is_another_version_is_not_published(tag: str, code: int) -> None:
+    step = next(step for step in steps(read(EDITION)) if "tag is the version" in step.get("name", ""))
+    version = re.search(r'__version__ = "(.+)"', (ROOT / "d2lmini/__init__.py").read_text("utf-8"))
+    env = {**os.environ, "GITHUB_REF_NAME": tag.format(version and version[1])}
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code and ("RELEASING.md" in done.stdout) == bool(code)
+
+
+def test_a_release_brings_what_its_steps_make() -> None:
+    said = "\n".join(step.get("run", "") for step in steps(read(EDITION)))
+    for kind in ("zip", "pdf", "epub"):
+        assert f" {kind}" in said and f"attention-measured.{kind}" in said

@@ -11,9 +11,10 @@ from lxml import html
 
 from tools import ROOT
 from tools.slides import FOLDER
-from tools.slides.build import list_chapters
+from tools.slides.build import list_decks
 
-CHAPTERS = list_chapters()
+CHAPTERS = list(list_decks())
+LECTURE = range(15, 26)  # how many slides a chapter has; a course of shorter lectures says so here
 
 
 @functools.cache

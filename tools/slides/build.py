@@ -22,7 +22,7 @@ from traitlets.config import Config
 
 from tools import ROOT
 from tools.slides import FOLDER
-from tools.slides.arrange import Arrangement
+from tools.slides.arrange import Arrangement, slide_type
 from tools.slides.markup import to_html, to_line
 
 HERE, STYLES = Path(__file__).parent, ROOT / "book/_static"
@@ -39,6 +39,21 @@ def list_chapters() -> list[str]:
     parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
     files = [chapter["file"] for part in parts for chapter in part["chapters"]]
     return [file.removeprefix("notebooks/") for file in files if file.startswith("notebooks/")]
+
+
+def read_notebook(name: str) -> NotebookNode:
+    """The notebook of a chapter."""
+    return nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
+
+
+def list_decks() -> dict[str, int]:
+    """The chapters with a cell on a slide, and their numbers; another chapter has no deck."""
+    chapters = enumerate(list_chapters(), start=1)
+    return {
+        name: number
+        for number, name in chapters
+        if any(slide_type(cell) == "slide" for cell in read_notebook(name).cells)
+    }
 
 
 def draw(output: NotebookNode, cell: NotebookNode) -> str:
@@ -97,7 +112,7 @@ def make_exporter(chapters: list[str]) -> SlidesExporter:
 
 def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> dict[str, Any]:
     """Write the deck of a chapter, and tell the index of it."""
-    notebook = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
+    notebook = read_notebook(name)
     title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
     opening = text.partition("\n\n")[0]
     resources = {
@@ -130,9 +145,9 @@ def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
-    chapters = list_chapters()
-    exporter = make_exporter(chapters)
-    decks = [write_deck(exporter, name, number, book) for number, name in enumerate(chapters, start=1)]
+    chapters = list_decks()
+    exporter = make_exporter(list(chapters))
+    decks = [write_deck(exporter, name, number, book) for name, number in chapters.items()]
     index = Environment(loader=FileSystemLoader(HERE), autoescape=False).get_template("index.html.j2")
     copy_styles()
     (FOLDER / "index.html").write_text(index.render(book=book, decks=decks, sheets=SHEETS[2:]), "utf-8")

@@ -7,6 +7,7 @@ import json
 import platform
 import re
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -46,6 +47,8 @@ class BuildReport(SphinxDirective):
         """Read the notebooks, what `make book` left of its tests, and the pinned packages."""
         root = Path(self.env.srcdir)
         text = [*tabulate_notebooks(root), "", "| package | version |", "|---|---|"]
+        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+        text.append(f"| this book, and d2lmini | {project['version']} |")
         text.append(f"| Python | {platform.python_version()} |")
         pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
         for name in re.findall(r"^([\w-]+)==", pinned, re.MULTILINE):

@@ -128,7 +128,7 @@ def test_numbers_are_numbers_in_any_form(name: str) -> None:
     if name == "direction-only":
         forms: list[Any] = [list(answer), tuple(map(torch.as_tensor, answer))]
     else:
-        numbers = torch.as_tensor(answer, dtype=torch.float64)
+        numbers = torch.as_tensor(answer, dtype=torch.float64).reshape(-1)
         forms = [numbers, numbers.numpy(), numbers[:, None], numbers[None], iter(numbers), numbers.tolist()]
         forms += [tuple(numbers), dict(enumerate(numbers)).values(), map(float, numbers), [[x] for x in numbers]]
     for form in forms:

@@ -74,10 +74,13 @@ def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pyt
     assert "hint:" not in symptom and capsys.readouterr().out.startswith(symptom.rstrip("\n") + "\n  hint: ")
 
 
+@pytest.mark.recipe("An exercise")
 @pytest.mark.parametrize("name", list_exercises())
 def test_an_exercise_has_answers(name: str) -> None:
-    assert RIGHT.get(name), f"no right answer to {name!r} in tests/package/exercises/answers"
-    assert any(name == exercise for exercise, _, _ in WRONG), f"no wrong answer to {name!r} there"
+    assert RIGHT.get(name), f"no right answer to {name!r} in tests/package/exercises/answers, RIGHT"
+    assert any(name == exercise for exercise, _, _ in WRONG), (
+        f"no wrong answer to {name!r} in tests/package/exercises/answers, WRONG"
+    )
 
 
 def test_answers_belong_to_exercises() -> None:

@@ -50,9 +50,10 @@ def test_t5_by_name_knows_the_direction() -> None:
 
 @pytest.mark.parametrize("typo", ["Rotary", "rope", "", None])
 def test_a_typo_lists_what_there_is(typo: Any) -> None:
-    names = "'none', 'sinusoidal', 'learned', 'rotary', 'alibi', 'relative', 'relative-keys', 't5'"
-    with pytest.raises(ValueError, match=f"positions must be one of {names}, got {typo!r}"):
+    with pytest.raises(ValueError, match=r"positions must be one of (('[\w-]+'), )+got " + repr(typo)) as refused:
         d2l.make_positions(typo, 8, 2)
+    for name in ("none", "sinusoidal", "learned", *NAMES):
+        assert repr(name) in str(refused.value)
 
 
 def test_sizes_of_schemes_are_checked() -> None:
@@ -178,7 +179,8 @@ def test_schemes_stay_on_the_device_of_their_inputs(name: str) -> None:
     layer = d2l.make_positions(name, 8, 2)[1].to("meta")  # type: ignore[union-attr]
     queries, keys, bias = layer(torch.zeros(1, 2, 3, 4, device="meta"), torch.zeros(1, 2, 5, 4, device="meta"))
     assert queries.device.type == keys.device.type == "meta"
-    assert bias is None or (bias.device.type == "meta" and tuple(bias.shape[-3:]) == (2, 3, 5))
+    if bias is not None:
+        assert bias.device.type == "meta" and tuple(bias.shape[-2:]) == (3, 5) and bias.shape[-3] in (1, 2)
 
 
 def test_schemes_at_their_beginning() -> None:

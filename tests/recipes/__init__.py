@@ -1,0 +1,1 @@
+"""The recipes of the page on extending, followed literally."""

@@ -1,0 +1,81 @@
+"""Begin a chapter: `python -m tools.chapter my-chapter`.
+
+Copies the files of `tools/template` under the name of the chapter and adds it to the table of contents. The copy is a
+small chapter that passes every check as it is. The title page makes its card by itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from tools import ROOT
+from tools.notebooks import from_text, to_text
+from tools.repository import repository_url, setup_cell
+
+TEMPLATE = ROOT / "tools" / "template"
+CONTENTS = ROOT / "_toc.yml"
+ENTRY = re.compile(r"^( *)- file: notebooks/\S+\n", re.MULTILINE)
+
+
+def list_files(name: str) -> dict[str, str]:
+    """The files of a chapter, each with the one of the template that it is made from."""
+    module = name.replace("-", "_")
+    return {
+        f"book/{name}.md": "chapter.md",
+        f"d2lmini/exercises/{module}.py": "checkers.py",
+        f"tests/package/exercises/answers/{module}.py": "answers.py",
+    }
+
+
+def fill(template: str, name: str, number: int) -> str:
+    """A file of the template with the name and the number of the chapter."""
+    words = {
+        "SETUP": setup_cell(repository_url()),
+        "TITLE": name.replace("-", " ").capitalize(),
+        "NUMBER": str(number),
+        "NAME": name,
+    }
+    text = (TEMPLATE / template).read_text("utf-8")
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return to_text(from_text(text)) if template.endswith(".md") else text
+
+
+def enter(name: str) -> int:
+    """Add a chapter behind the last one in the table of contents, and return its number.
+
+    Raises:
+        SystemExit: if no chapter is there to stand behind.
+    """
+    contents = CONTENTS.read_text("utf-8")
+    entries = list(ENTRY.finditer(contents))
+    if not entries:
+        raise SystemExit("_toc.yml has no line `- file: notebooks/...` behind which the chapter could stand")
+    last = entries[-1]
+    line = f"{last[1]}- file: notebooks/{name}\n"
+    CONTENTS.write_text(contents[: last.end()] + line + contents[last.end() :], "utf-8")
+    return len(entries) + 1
+
+
+def main(name: str) -> None:
+    """Begin a chapter.
+
+    Raises:
+        SystemExit: if the name is none, or is taken.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise SystemExit(f"NAME must be small letters, digits and hyphens, as in NAME=my-chapter, got {name!r}")
+    files = list_files(name)
+    folder = f"d2lmini/exercises/{name.replace('-', '_')}"
+    taken = [file for file in (*files, f"notebooks/{name}.ipynb", folder) if (ROOT / file).exists()]
+    if taken:
+        raise SystemExit(f"{name} is there already: {', '.join(taken)}. Nothing was written")
+    number = enter(name)
+    for file, template in files.items():
+        (ROOT / file).write_text(fill(template, name, number), "utf-8")
+    print("\n".join(["Made, for you to edit:", *(f"  {file}" for file in files), "  _toc.yml (one line)"]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) == 2 else "")
