@@ -17,14 +17,15 @@ SMALLEST = 15  # pixels of letters in tables and code
 LOWEST = 280  # pixels of a figure
 MEASURE = """([smallest, lowest]) => {
     const slide = Reveal.getCurrentSlide(), faults = [], name = part => `${part.tagName}.${part.className}`;
+    const room = part => part.matches(".text") ? 9 : 1;  // formulas reach a little below their line
     const parts = [...slide.querySelectorAll("*")].filter(part => !part.closest("aside, svg"));
     for (const part of parts.filter(part => !part.parentElement.closest("math"))) {
         const box = part.getBoundingClientRect();
         if (box.width && (box.left < 20 || box.right > 1260 || box.top < 20 || box.bottom > 700))
             faults.push(`${name(part)} lies at ${[box.left, box.top, box.right, box.bottom].map(Math.round)}`);
     }
-    for (const part of slide.querySelectorAll(".cell, .code, pre, table"))
-        if (part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1)
+    for (const part of slide.querySelectorAll(".text:not(aside *), .cell, .code, pre, table"))
+        if (part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + room(part))
             faults.push(`${name(part)} holds more than it shows`);
     for (const part of slide.querySelectorAll(".cell :is(pre, table)"))
         if (parseFloat(getComputedStyle(part).fontSize) < smallest) faults.push(`${name(part)} has small letters`);

@@ -139,6 +139,8 @@ def test_all_that_is_linked_or_loaded_is_in_the_folder() -> None:
 def test_the_index_leads_to_each_deck_in_the_order_of_the_book() -> None:
     links = read_deck("index").xpath("//li/a[1]/@href")
     assert links == [f"{name}.html" for name in CHAPTERS]
+    counts = [int(note.split()[0]) for note in read_deck("index").xpath("//li//small/text()[1]")]
+    assert counts == [len(list_slides(name)) for name in CHAPTERS]
 
 
 def test_the_licences_are_kept() -> None:
