@@ -32,11 +32,13 @@ PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/
 TEXTS := $(sort $(wildcard book/*.md book/*.bib book/_static/* book/_templates/*) $(shell find book/_ext -name "*.py"))
 TOOLS := $(wildcard tools/*.py)
 PAPER := $(wildcard tools/paper/*)
+SLIDES := $(wildcard tools/slides/* tools/slides/deck/*)
 TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks chapter serve zip pdf epub student mark edition repository links lint clean FORCE
+.PHONY: help book test code site paper notebooks chapter serve zip pdf epub slides student mark edition repository links \
+    lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -67,6 +69,7 @@ test: ## everything that CI checks, a part only where its inputs changed: make c
 	@$(MAKE) --no-print-directory book
 	@$(MAKE) --no-print-directory site
 	@$(MAKE) --no-print-directory paper
+	@$(MAKE) --no-print-directory .build/passed/slides
 
 code: $(READY) ## test what needs no page: lint, types, the package, the cells that guard a chapter, the planted faults
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
@@ -110,6 +113,8 @@ pdf: $(if $(BROWSER),attention-measured.pdf) ## the book to print and to search:
 
 epub: attention-measured.epub ## the book for e-readers: attention-measured.epub
 
+slides: slides/index.html ## a lecture for each chapter, in slides/: open slides/index.html
+
 student: $(READY) ## the notebooks without solutions, ready to hand out: student/ and attention-measured-student.zip
 	@$(PY) -m tools.student
 
@@ -129,7 +134,7 @@ links: $(READY) ## ask every link to another site whether it still leads somewhe
 	$(VENV)/bin/jupyter-book build . --all --builder linkcheck -q
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student otter marks \
+	rm -rf _build .build/tested .build/log .build/checked .build/passed .build/pages .build/rehearsed .build/paper student otter marks slides \
 	    attention-measured-student.zip attention-measured.zip attention-measured.pdf attention-measured.epub
 
 # ---- the environment --------------------------------------------------------------------------------------------------
@@ -162,7 +167,7 @@ $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(cal
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)
 NEEDS_checked := $(NEEDS_pages) $(SETTINGS) $(TOOLS) $(filter %.py,$(PACKAGE)) $(call python,tests/book)
-NEEDS_lint = $(filter %.py,$(PACKAGE)) $(call python,tools) $(call python,tests book/_ext)
+NEEDS_lint = $(filter %.py,$(PACKAGE)) $(call python,tools tests book/_ext)
 NEEDS_package = $(PACKAGE) $(SHARED) $(call python,tests/package)
 NEEDS_chapters = $(PACKAGE) $(TOOLS) $(SHARED) $(wildcard README.md book/*.md) $(call python,tests/chapters) \
     $(addprefix notebooks/,$(sort $(shell grep -ohsE '[a-z-]+\.ipynb' tests/chapters/*.py)))
@@ -171,7 +176,8 @@ NEEDS_faults = $(TOOLS) $(call python,tests/book tests/faults book/_ext) $(wildc
 NEEDS_site = _build/html/index.html $(TOOLS) $(SHARED) $(call python,tests/site) $(wildcard .github/workflows/*) \
     $(if $(BROWSER),,FORCE)
 NEEDS_paper = attention-measured.epub $(if $(BROWSER),attention-measured.pdf,FORCE) $(call python,tests/paper)
-NEEDS_instructor = $(PACKAGE) $(NOTEBOOKS) $(call python,tools) $(call python,tests/instructor)
+NEEDS_instructor = $(PACKAGE) $(NOTEBOOKS) $(call python,tools tests/instructor)
+NEEDS_slides = slides/index.html $(if $(BROWSER),,FORCE) tools/paper/pdf.py $(call python,tests/slides)
 NEEDS_recipes = $(TEXTS) $(PACKAGE) $(TOOLS) $(TEMPLATE) $(SHARED) $(SETTINGS) $(wildcard tests/faults/minibook.py) \
     $(call python,tests/recipes tests/book tests/site tests/package) $(if $(BROWSER),,FORCE)
 NEEDS_colab := $(TOOLS) $(call python,tests/colab)
@@ -194,11 +200,13 @@ RUN_site = PAGES="$$($(PY) -m tools.pages)" $(PY) -m pytest -q tests/site -n $(J
     $(if $(BROWSER),&& mv .build/pages.new .build/pages)
 RUN_paper = $(PY) -m pytest -q $(BARE) -p no:nbval tests/paper -rs
 RUN_instructor = $(PY) -m pytest -q tests/instructor
+RUN_slides = $(PY) -m pytest -q $(BARE) -p no:nbval tests/slides -rs
 RUN_recipes = $(PY) -m pytest -q tests/recipes
 RUN_colab = $(PY) -m pytest -q tests/colab -k 'not ['
 
 .build/passed/lint .build/passed/package .build/passed/chapters .build/passed/faults .build/passed/site \
-.build/passed/colab .build/passed/recipes .build/passed/instructor .build/passed/paper: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
+.build/passed/colab .build/passed/recipes .build/passed/instructor .build/passed/paper \
+.build/passed/slides: .build/passed/%: $$(NEEDS_$$*) .build/list/% $(MACHINERY)
 	@mkdir -p $(@D) && touch $@.new
 	$(RUN_$*)
 	@mv $@.new $@
@@ -246,6 +254,10 @@ attention-measured.pdf: .build/paper/page/index.html tools/paper/pdf.py
 
 attention-measured.epub: .build/paper/page/index.html $(addprefix tools/paper/,epub.py package.py ereader.css)
 	@$(PY) -m tools.paper.epub
+
+slides/index.html: $(NOTEBOOKS) $(SETTINGS) $(SLIDES) tools/__init__.py $(wildcard book/_static/*.css) \
+    $(addprefix book/_ext/book_site/,fonts.py formulas.py) .build/list/pages $(READY) pyproject.toml
+	@$(PY) -m tools.slides.build
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.
 $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \

@@ -1,4 +1,4 @@
-"""What `make notebooks`, `make repository`, `make site`, `make pdf` and `make epub` call."""
+"""What `make notebooks`, `make repository`, `make site`, `make pdf`, `make epub` and `make slides` call."""
 
 from pathlib import Path
 

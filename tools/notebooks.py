@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import time
-from copy import deepcopy
 from pathlib import Path
 
 import jupytext
@@ -25,7 +25,7 @@ from tools.kernels import over_files
 
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 COVER = TEXTS / "_static" / "cover.svg"
-CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "jp-MarkdownHeadingCollapsed"}
+CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
 
 
@@ -36,8 +36,10 @@ def is_chapter(text: Path) -> bool:
 
 def to_text(notebook: NotebookNode) -> str:
     """The one text that stands for a notebook."""
-    # From a copy: jupytext leaves metadata of its own behind in a notebook that it writes.
-    return jupytext.writes(deepcopy(notebook), fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
+    # From a copy: jupytext leaves metadata of its own behind in a notebook that it writes. Keys in the order in which
+    # a notebook is stored, whatever order they were written in: one notebook has one text.
+    ordered = nbformat.from_dict(json.loads(json.dumps(notebook, sort_keys=True)))
+    return jupytext.writes(ordered, fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
 
 
 def from_text(text: str) -> NotebookNode:

@@ -171,6 +171,7 @@ def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
             "zip",
             "pdf",
             "epub",
+            "slides",
             "student",
             "mark",
             "edition",

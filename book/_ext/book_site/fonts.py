@@ -83,13 +83,10 @@ def cut_font(source: Path, target: Path, characters: Iterable[str], features: It
         save_font(font, str(target), options)
 
 
-def place_fonts(app: Sphinx, error: Exception | None) -> None:
-    """Put the faces, and their licences, beside the pages."""
-    if error or app.builder.format != "html":
-        return
-    target = Path(app.outdir) / "_static/fonts"
+def write_fonts(pages: Path, target: Path) -> None:
+    """Write the faces, cut to what the pages in a folder use, and their licences."""
     target.mkdir(parents=True, exist_ok=True)
-    characters = PLAIN | read_characters(Path(app.outdir).rglob("*.html"))
+    characters = PLAIN | read_characters(pages.rglob("*.html"))
     han = {
         character for character in characters if "\u2e80" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
     }
@@ -97,6 +94,13 @@ def place_fonts(app: Sphinx, error: Exception | None) -> None:
         cut_font(find_file(package, name), target / f"{face}.woff2", han if "chinese" in face else characters - han)
     for licence, (package, name) in LICENCES.items():
         shutil.copy(find_file(package, name), target / licence)
+
+
+def place_fonts(app: Sphinx, error: Exception | None) -> None:
+    """Put the faces, and their licences, beside the pages."""
+    if error or app.builder.format != "html":
+        return
+    write_fonts(Path(app.outdir), Path(app.outdir) / "_static/fonts")
 
 
 def ask_early(app: Sphinx, error: Exception | None) -> None:

@@ -175,17 +175,21 @@ def narrow_roots(path: Path) -> None:
         font.save(path)
 
 
+def write_font(pages: Path, target: Path) -> None:
+    """Write the glyphs that the formulas of the pages in a folder use."""
+    used = set(DRAWN + "0123456789()")
+    for page in pages.rglob("*.html"):
+        for formula in re.findall(r"<math\b.*?</math>", page.read_text("utf-8"), re.DOTALL):
+            used |= set(unescape(re.sub(r"<[^>]*>", "", formula)))
+    cut_font(find_file("ziamath", "fonts/STIXTwoMath-Regular.ttf"), target, used, features=["ssty"])
+    narrow_roots(target)
+
+
 def place_font(app: Sphinx, error: Exception | None) -> None:
     """Put the glyphs of the formulas on the pages beside them: few systems have a font that can stretch brackets."""
     if error or app.builder.format != "html":
         return
-    used = set(DRAWN + "0123456789()")
-    for page in Path(app.outdir).rglob("*.html"):
-        for formula in re.findall(r"<math\b.*?</math>", page.read_text("utf-8"), re.DOTALL):
-            used |= set(unescape(re.sub(r"<[^>]*>", "", formula)))
-    target = Path(app.outdir) / "_static/math.woff2"
-    cut_font(find_file("ziamath", "fonts/STIXTwoMath-Regular.ttf"), target, used, features=["ssty"])
-    narrow_roots(target)
+    write_font(Path(app.outdir), Path(app.outdir) / "_static/math.woff2")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

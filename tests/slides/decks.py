@@ -1,0 +1,38 @@
+"""The decks that `make slides` made, and what the notebooks have."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import nbformat
+from lxml import html
+
+from tools import ROOT
+from tools.slides import FOLDER
+from tools.slides.build import list_decks
+
+CHAPTERS = list(list_decks())
+LECTURE = range(15, 26)  # how many slides a chapter has; a course of shorter lectures says so here
+
+
+@functools.cache
+def read_deck(name: str) -> Any:
+    path = FOLDER / f"{name}.html"
+    assert path.exists(), "make slides"
+    return html.fromstring(path.read_bytes())
+
+
+@functools.cache
+def read_cells(name: str) -> Any:
+    return nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4).cells
+
+
+def list_slides(name: str) -> list[Any]:
+    return list(read_deck(name).xpath("//section"))
+
+
+def squeeze(text: str) -> str:
+    """A text without what is there for its looks: spaces, and the kind of its quotation marks."""
+    return re.sub(r"\s+", "", text).translate(str.maketrans("“”‘’", "\"\"''"))
