@@ -69,7 +69,6 @@ test: ## everything that CI checks, a part only where its inputs changed: make c
 	@$(MAKE) --no-print-directory book
 	@$(MAKE) --no-print-directory site
 	@$(MAKE) --no-print-directory paper
-	@$(MAKE) --no-print-directory .build/passed/slides
 
 code: $(READY) ## test what needs no page: lint, types, the package, the cells that guard a chapter, the planted faults
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
@@ -81,9 +80,9 @@ site: $(READY) ## test the pages that `make book` built, their notebooks in a re
 	@$(MAKE) --silent --no-print-directory -k -j$(JOBS) $(NOTEBOOKS:notebooks/%.ipynb=.build/rehearsed/%)
 	@echo "The site: every test passed"
 
-paper: $(READY) ## test the book as one file, which `make pdf` and `make epub` make
-	@$(MAKE) --no-print-directory .build/passed/paper
-	@echo "The book as one file: every test passed"
+paper: $(READY) ## test the book as one file, of `make pdf` and `make epub`, and the slides of `make slides`
+	@$(MAKE) --no-print-directory $(addprefix .build/passed/,paper slides)
+	@echo "The book as one file, and the slides: every test passed"
 
 lint: $(READY)
 	@$(MAKE) --no-print-directory .build/passed/lint
