@@ -19,6 +19,8 @@ from d2lmini.exercises import list_exercises, shelter
 from tests.package.exercises.answers import RIGHT
 from tests.package.exercises.attacks import FORMS, HOSTILE, UNTRAINED, WRONGS, Change, alter, take_example
 
+pytestmark = pytest.mark.recipe("An exercise")
+
 FUNCTIONS = [name for name in list_exercises() if callable(RIGHT[name][0])]
 NUMBERS = [name for name in list_exercises() if name not in FUNCTIONS]
 _DTYPE = "the exercise asks for the dtype of X"

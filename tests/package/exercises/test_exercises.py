@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from d2lmini.exercises.core import checker
 from d2lmini.exercises.prediction import Number
 from tests.package.exercises.answers import RIGHT, WRONG
 
+ROOT = Path(__file__).parents[3]
 PASTED = {  # their inputs are code from the first word on
     "squeeze",
     "collapse-rate",
@@ -35,6 +37,18 @@ PASTED = {  # their inputs are code from the first word on
 }
 
 
+pytestmark = pytest.mark.recipe("An exercise")
+
+
+def find(name: str, answer: Any) -> str:
+    """Where an answer is written, for the message."""
+    code = getattr(answer, "__code__", None)
+    folder = Path(__file__).parent / "answers"
+    if code is None or folder not in Path(code.co_filename).parents:
+        return f"{folder.relative_to(ROOT)}: {name}, {answer!r:.80}"
+    return f"{Path(code.co_filename).relative_to(ROOT)}:{code.co_firstlineno}: {name}"
+
+
 def start(*_: Any, **__: Any) -> Any:
     """The starter of an exercise."""
     raise NotImplementedError
@@ -51,15 +65,16 @@ def raises(error: BaseException) -> Callable[..., Any]:
 def test_a_right_answer_gets_a_tick(name: str, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     d2l.check(name, answer)
     out = capsys.readouterr().out
-    assert out.startswith(f"✓ {name}: ") and out.count("\n") == 1
+    assert out.startswith(f"✓ {name}: "), f"{find(name, answer)}: a right answer should get a tick, not {out!r}"
+    assert out.count("\n") == 1
 
 
 @pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
 def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     d2l.check(name, answer)
     out = capsys.readouterr().out
-    assert out.startswith(f"✗ {name}: ")
-    assert hint in out.partition("hint: ")[2], out
+    wanted = f"{find(name, answer)}: this wrong answer should get the hint {hint!r}, not {out!r}"
+    assert out.startswith(f"✗ {name}: ") and hint in out.partition("hint: ")[2], wanted
     for line in out.splitlines():
         code = line.removeprefix("  for      ")
         if line != code and (code.startswith("torch.") or name in PASTED):
@@ -74,7 +89,6 @@ def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pyt
     assert "hint:" not in symptom and capsys.readouterr().out.startswith(symptom.rstrip("\n") + "\n  hint: ")
 
 
-@pytest.mark.recipe("An exercise")
 @pytest.mark.parametrize("name", list_exercises())
 def test_an_exercise_has_answers(name: str) -> None:
     assert RIGHT.get(name), f"no right answer to {name!r} in tests/package/exercises/answers, RIGHT"
