@@ -96,6 +96,11 @@ def is_prediction(paragraph: nodes.paragraph) -> bool:
     return any(strong.astext().startswith("Predict") for strong in paragraph.findall(nodes.strong))
 
 
+def is_panel(cell: nodes.Element) -> bool:
+    """Whether what a cell shows is there to be touched, by a reader who may not have guessed anything."""
+    return any('class="touch"' in part.astext() for part in cell.findall(nodes.raw))
+
+
 def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
     """Of what follows a prediction: the first output, the cells right below, what is said of them and shown with it."""
     answer: list[nodes.Element] = []
@@ -105,7 +110,7 @@ def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
             break
         if not answer and is_cell(node):
             answer += [part for part in node.children if is_cell(part, "cell_code_output")]
-        elif answer and (is_cell(node) or isinstance(node, SAID)):
+        elif answer and ((is_cell(node) and not is_panel(node)) or isinstance(node, SAID)):
             told += isinstance(node, SAID) and not isinstance(answer[-1], SAID)
             if told > 1:
                 break
