@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import tomllib
 
+import yaml
 from bs4 import BeautifulSoup
 
 from tools.notebooks import NOTEBOOKS, ROOT, TEXTS, is_chapter
@@ -27,8 +27,8 @@ def choose_pages(names: str | None) -> list[str]:
 
 PAGES = choose_pages(os.environ.get("PAGES"))
 CHAPTERS = [page for page in PAGES if page in ALL_CHAPTERS]
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["attention-measured"]
-COMPLETE = {f"notebooks/{chapter}.html" for chapter in SETTINGS["complete-chapters"]}
+SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]
+COMPLETE = {f"notebooks/{chapter}.html" for chapter in SETTINGS["complete_chapters"]}
 
 
 @functools.cache

@@ -82,7 +82,7 @@ def test_each_solution_is_folded_and_named(page: str) -> None:
     solutions = parsed.select("details.solution")
     assert len(exercises) == len(solutions), f"{page}: {len(exercises)} exercises, {len(solutions)} solutions"
     assert len(exercises) >= 5 or page not in COMPLETE, (
-        f"book/{Path(page).stem}.md: {len(exercises)} exercises; pyproject.toml, complete-chapters, asks for at least 5"
+        f"book/{Path(page).stem}.md: {len(exercises)} exercises; _config.yml, complete_chapters, asks for at least 5"
     )
     for exercise, solution in zip(exercises, solutions, strict=True):
         number = re.match(r"Exercise [\d.]+", exercise)
