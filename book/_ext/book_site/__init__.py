@@ -25,7 +25,6 @@ PARTS = (
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Load the parts."""
-    app.add_config_value("complete_chapters", [], "")  # for the tests of the pages alone
     for part in PARTS:
         app.setup_extension(f"{__name__}.{part}")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
