@@ -166,7 +166,7 @@ _MUTANTS = [
     _subject("lets one row of a batch touch all others", read=_change(_mix_with_first), go_on=_change(_mix_with_first)),
     _subject("leaks when it decodes several tokens in one step", go_on=_change(_leak)),
     _subject("answers without reading", read=_answer_always, go_on=_answer_always),
-    _subject("reads no token but the newest", read=_read_alone, go_on=lambda m, X, s: _read_alone(m, X, s)),
+    _subject("reads no token but the newest", read=_read_alone, go_on=_read_alone),
 ]
 
 

@@ -38,7 +38,7 @@ def _split_interleaved(X: Tensor, num_heads: int) -> Tensor:
 
 
 def _mix_examples(X: Tensor, num_heads: int) -> Tensor:
-    b, n, d = X.shape
+    b, n, _ = X.shape
     return X.reshape(b, n, num_heads, -1).transpose(1, 2).reshape(num_heads, b, n, -1).transpose(0, 1)
 
 

@@ -56,15 +56,15 @@ def _subject(hint: str, function: Softmax) -> Subject:
 _RIGHT = [
     _subject("a right one: try it on d2l.masked_softmax", lambda scores, mask: masked_softmax(scores, mask=mask)),
     _subject(
-        "a right one that computes in the dtype of the scores: its last digits differ, and in float16 the third one",
+        "a right one that computes in the dtype of the scores: compare with a tolerance, and a larger one in float16",
         _exponentiate,
     ),
     _subject(
-        "a right one that computes in float64: its last digits differ, so compare with a tolerance",
+        "a right one that computes in float64: compare with a tolerance",
         lambda scores, mask: _fill(scores.double(), mask).nan_to_num().to(scores.dtype),
     ),
     _subject(
-        "a right one that adds the logarithm of the mask: its last digits differ, so compare with a tolerance",
+        "a right one that adds the logarithm of the mask: compare with a tolerance",
         lambda scores, mask: (scores + mask.to(scores.dtype).log()).softmax(dim=-1).nan_to_num(),
     ),
 ]

@@ -51,6 +51,9 @@ def by_assertions(model: Any) -> None:
     other = tokens.clone()
     other[0] = (other[0] + 1) % model.vocab_size
     assert near(model(other)[1], model(tokens)[1])
+    other = tokens.clone()
+    other[:, 0] = (other[:, 0] + 1) % model.vocab_size
+    assert not near(model(other)[:, -1], model(tokens)[:, -1])
 
 
 def causal(model: Any) -> Any:

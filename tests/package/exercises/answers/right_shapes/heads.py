@@ -82,6 +82,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("test-heads", by_each_head, "forgets a transpose on the way out"),
     ("test-heads", by_positive_numbers, "only move"),
     ("test-heads", by_one_example, "mixes the examples"),
-    ("test-heads", by_layout, "judge by the numbers"),
-    ("test-heads", by_view, "contiguous"),
+    ("test-heads", by_layout, "stacks chunks"),
+    ("test-heads", by_view, "an error is no verdict"),
 ]

@@ -112,8 +112,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-reader", First, "that is one token"),
     ("debug-reader", Largest, "not the largest"),
     ("debug-reader", Doubled, "cut to its length"),
-    ("debug-reader", Detached, "let no gradient through"),
-    ("debug-reader", FirstStep, "where does the gradient stop"),
+    ("debug-reader", Detached, "what cuts the result off"),
+    ("debug-reader", FirstStep, "is a part of the way cut off"),
     ("debug-reader", Wider, "with biases, and no others"),
     ("debug-reader", WithoutAttention, "as it was"),
 ]
