@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.exercises.core import checker
-from d2lmini.exercises.right_shapes.judging import Note, Subject, judge
+from d2lmini.exercises.judging import Note, Subject, judge
 from d2lmini.transformer.stacks import DecoderOnlyTransformer
 from d2lmini.transformer.state import DecoderState
 

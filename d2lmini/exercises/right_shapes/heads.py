@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.exercises.core import checker
-from d2lmini.exercises.right_shapes.judging import Note, Subject, disguise, judge
+from d2lmini.exercises.judging import Note, Subject, disguise, judge
 
 Split = Callable[[Tensor, int], Tensor]
 Join = Callable[[Tensor], Tensor]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini.exercises.core import checker
-from d2lmini.exercises.right_shapes.judging import Note, Subject, disguise, judge
+from d2lmini.exercises.judging import Note, Subject, disguise, judge
 
 Softmax = Callable[[Tensor, Tensor], Tensor]
 
