@@ -135,7 +135,8 @@ def _subject(
         sizes = {"num_hiddens": 16, "ffn_num_hiddens": 32, "num_heads": 2, "num_blks": 2, "norm_first": True}
         with torch.random.fork_rng():
             torch.manual_seed(1)
-            inner = kind(vocab_size=vocab_size, dropout=dropout, max_len=max_len, **(sizes | others))
+            # one position more, for the mutant that counts one too many
+            inner = kind(vocab_size=vocab_size, dropout=dropout, max_len=max_len + 1, **(sizes | others))
         return (_Decoder(inner, read, go_on, max_len, note),)
 
     return Subject(hint, make)
