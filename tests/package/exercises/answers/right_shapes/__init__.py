@@ -1,0 +1,1 @@
+"""Answers to the exercises of the chapter "Right shapes, wrong answers"."""

@@ -1,0 +1,148 @@
+"""Tests of a decoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def draw(model: Any, batch: int = 3, n: int = 8) -> Tensor:
+    torch.manual_seed(0)
+    return torch.randint(model.vocab_size, (batch, n))
+
+
+def near(a: Tensor, b: Tensor, tolerance: float = 1e-4) -> Tensor:
+    return ((a - b).abs() < tolerance).all()
+
+
+def decode(model: Any, tokens: Tensor, sizes: list[int]) -> Tensor:
+    state, found = model.start(), []
+    for part in tokens.split(sizes, dim=1):
+        logits, state = model.step(part, state)
+        found.append(logits)
+    return torch.cat(found, dim=1)
+
+
+@torch.no_grad()
+def by_properties(model: Any) -> Any:
+    model.eval()
+    tokens = draw(model)
+    whole = model(tokens)
+    ok = near(decode(model, tokens, [1] * 8), whole) & near(decode(model, tokens, [3, 2, 3]), whole)
+    for i in range(3):
+        ok &= near(model(tokens[i : i + 1]), whole[i : i + 1])
+    other = tokens.clone()
+    other[:, 0] = (other[:, 0] + 1) % model.vocab_size
+    return ok & ~near(model(other)[:, -1], whole[:, -1])
+
+
+def by_assertions(model: Any) -> None:
+    model.eval()
+    tokens = draw(model, 2)
+    for k in range(1, 8):
+        other = tokens.clone()
+        other[1, k:] = (other[1, k:] + 1) % model.vocab_size
+        moved = ((model(other) - model(tokens)).abs() > 1e-4).any(dim=2)
+        assert not moved[0].any() and not moved[1, :k].any() and moved[1, k:].all()
+        for sizes in ([k, 8 - k], [k, *[1] * (8 - k)]):
+            assert near(decode(model, tokens, sizes), model(tokens))
+    other = tokens.clone()
+    other[0] = (other[0] + 1) % model.vocab_size
+    assert near(model(other)[1], model(tokens)[1])
+    other = tokens.clone()
+    other[:, 0] = (other[:, 0] + 1) % model.vocab_size
+    assert not near(model(other)[:, -1], model(tokens)[:, -1])
+
+
+def causal(model: Any) -> Any:
+    model.eval()
+    tokens = draw(model)
+    other = tokens.clone()
+    other[:, 4:] = (other[:, 4:] + 1) % model.vocab_size
+    return near(model(other)[:, :4], model(tokens)[:, :4])
+
+
+def stepwise(model: Any) -> Any:
+    model.eval()
+    tokens = draw(model)
+    return near(decode(model, tokens, [1] * 8), model(tokens))
+
+
+def short(model: Any) -> Any:
+    model.eval()
+    tokens = draw(model, n=3)
+    return near(decode(model, tokens, [1] * 3), model(tokens))
+
+
+def chunks(model: Any) -> Any:
+    tokens = draw(model)
+    return stepwise(model) & near(decode(model, tokens, [3, 5]), model(tokens))
+
+
+def first_alone(model: Any) -> Any:
+    tokens = draw(model)
+    return chunks(model) & near(model(tokens[:1]), model(tokens)[:1])
+
+
+def last_alone(model: Any) -> Any:
+    tokens = draw(model)
+    return chunks(model) & near(model(tokens[-1:]), model(tokens)[-1:])
+
+
+def reacts(model: Any) -> Any:
+    tokens = draw(model)
+    return last_alone(model) & ~near(model((tokens + 1) % model.vocab_size), model(tokens))
+
+
+def one_row(model: Any) -> Any:
+    model.eval()
+    tokens = draw(model, 1)
+    return near(decode(model, tokens, [1] * 8), model(tokens))
+
+
+def in_training(model: Any) -> Any:
+    tokens = draw(model)
+    return near(decode(model, tokens, [1] * 8), model(tokens))
+
+
+def fixed_words(model: Any) -> Any:
+    model.eval()
+    tokens = torch.arange(8)[None]
+    return near(decode(model, tokens, [1] * 8), model(tokens))
+
+
+def too_long(model: Any) -> Any:
+    model.eval()
+    tokens = draw(model, n=10)
+    return near(decode(model, tokens, [1] * 10), model(tokens))
+
+
+def exactly(model: Any) -> bool:
+    model.eval()
+    tokens = draw(model)
+    return torch.equal(decode(model, tokens, [1] * 8), model(tokens))
+
+
+RIGHT: dict[str, list[Any]] = {"test-decoder": [by_properties, by_assertions]}
+WRONG: list[tuple[str, Any, str]] = [
+    ("test-decoder", 1, "pass the function itself"),
+    ("test-decoder", lambda model: True, "by what it returns"),
+    ("test-decoder", lambda model: "Restarting" not in repr(model), "by what it returns"),
+    ("test-decoder", lambda model: model(draw(model)).shape == (3, 8, model.vocab_size), "would a wrong one show"),
+    ("test-decoder", lambda model: bool((model(draw(model)) == 0).all()), "refuses whatever it is given"),
+    ("test-decoder", lambda model: model(draw(model)) == 0, "one verdict for all"),
+    ("test-decoder", exactly, "more digits than float32 has"),
+    ("test-decoder", in_training, "model.eval()"),
+    ("test-decoder", fixed_words, "model.vocab_size"),
+    ("test-decoder", too_long, "model.max_len"),
+    ("test-decoder", causal, "restarts its positions"),
+    ("test-decoder", short, "forgets in decoding"),
+    ("test-decoder", one_row, "past of another row"),
+    ("test-decoder", stepwise, "rows of a batch touch"),
+    ("test-decoder", chunks, "rows of a batch touch"),
+    ("test-decoder", first_alone, "touch"),
+    ("test-decoder", last_alone, "answers without reading"),
+    ("test-decoder", reacts, "no token but the newest"),
+]
