@@ -21,7 +21,7 @@ _STYLE = (
     "path{stroke:var(--pale);stroke-width:1px}.seen{stroke:var(--hue);stroke-width:2px}"
     ".way{stroke:var(--hue2);stroke-width:5px}.nodes{stroke:currentColor;stroke-width:7px;stroke-linecap:round}"
     # Side by side where there is room for two.
-    "td,th{padding:.1rem .2rem}@media screen{.tables{display:flex;flex-wrap:wrap;column-gap:1rem}}"
+    "td,th{padding:.1rem .15rem}@media screen{.tables{display:flex;flex-wrap:wrap;column-gap:.75rem}}"
 )
 
 
