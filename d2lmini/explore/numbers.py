@@ -9,7 +9,7 @@ from torch import Tensor
 
 from d2lmini.tensors import name_tensor
 
-__all__ = ["check_words", "list_words", "read_numbers", "write"]
+__all__ = ["check_words", "list_words", "read_numbers", "write", "write_plain"]
 
 
 def read_numbers(name: str, numbers: Tensor, shape: Sequence[str], lowest: float, highest: float) -> Tensor:
@@ -35,7 +35,17 @@ def check_words(name: str, words: Any, count: int, what: str) -> None:
 
 
 def write(number: float, digits: int = 3) -> str:
-    """A number with so many decimals. It is rounded twice, so that all processors agree on one that is half-way."""
+    """A number for a reader, with so many decimals, and the sign for minus that the text has."""
+    return _round(number, digits).replace("-", "−")
+
+
+def write_plain(number: float, digits: int) -> str:
+    """A number for a style sheet or a drawing, with at most so many decimals."""
+    return f"{float(_round(number, digits)):g}"
+
+
+def _round(number: float, digits: int) -> str:
+    """So many decimals. Rounded twice, so that all processors agree on a number that is half-way."""
     text = f"{float(f'{number:.{digits + 3}f}'):.{digits}f}"
     return text if text.strip("-0.") else text.lstrip("-")
 

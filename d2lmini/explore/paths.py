@@ -20,6 +20,8 @@ _HEIGHT = 6
 _STYLE = (
     "path{stroke:var(--pale);stroke-width:1px}.seen{stroke:var(--hue);stroke-width:2px}"
     ".way{stroke:var(--hue2);stroke-width:5px}.nodes{stroke:currentColor;stroke-width:7px;stroke-linecap:round}"
+    # Side by side where there is room for two.
+    "td,th{padding:.1rem .15rem}@media screen{.tables{display:flex;flex-wrap:wrap;column-gap:.75rem}}"
 )
 
 
@@ -155,4 +157,5 @@ def _say(output: int, trace: _Trace) -> str:
     count, steps = len(trace.inputs), len(trace.way) - 1
     first, last = _name("x", trace.inputs[0]), _name("x", trace.inputs[-1])
     way = f"From x₁ it takes {steps} step{'s' * (steps != 1)}." if trace.way else "x₁ does not reach it."
-    return f"{_name('y', output)} sees {count} input{'s' * (count != 1)}, from {first} to {last}. {way}"
+    seen = f"{count} inputs, from {first} to {last}" if count > 1 else f"1 input: {first}"
+    return f"{_name('y', output)} sees {seen}. {way}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -14,6 +15,8 @@ from d2lmini.explore.panel import Choice, Panel, build_panel
 from d2lmini.explore.tables import Label, PanelTable
 
 __all__ = ["explore_softmax"]
+
+_STYLE = "thead th{white-space:nowrap}"
 
 
 def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str]) -> Panel:
@@ -43,7 +46,7 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
     weights = torch.softmax(
         torch.tensor(betas, dtype=torch.float64)[:, None, None] * sets, dim=2
     )  # (betas, sets, keys)
-    names = [Label(f"β = {write(beta, 5).rstrip('0').rstrip('.')}") for beta in betas]
+    names = [Label(f"β = {_write_beta(beta)}") for beta in betas]
     sentences = [
         (f"a{s} b{b}", _say(titles[s], names[b].text, weights[b, s]))
         for s in range(len(sets))
@@ -52,7 +55,7 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
     tables = [
         PanelTable(
             f"{title}: the weight of each key",
-            [Label(f"score {write(score, 2).rstrip('0').rstrip('.')}") for score in sets[s].tolist()],
+            [Label(f"score {_shorten(write(score, 2))}") for score in sets[s].tolist()],
             [(name, [write(w) for w in weights[b, s].tolist()]) for b, name in enumerate(names)],
             state=f"a{s}",
             rows_of="b",
@@ -64,7 +67,17 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
         Choice("a", "Scores", [Label(title) for title in titles]),
         Choice("b", "Inverse temperature", names),
     ]
-    return build_panel("A softmax, soft or hard", choices, sentences, tables)
+    return build_panel("A softmax, soft or hard", choices, sentences, tables, _STYLE)
+
+
+def _write_beta(beta: float) -> str:
+    """One part of a whole as a fraction, so that the reader meets the number that was asked for."""
+    parts = round(1 / beta) if beta > 0 else 0
+    return f"1/{parts}" if parts > 1 and math.isclose(parts * beta, 1) else _shorten(write(beta, 5))
+
+
+def _shorten(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def _say(title: str, name: str, weights: Tensor) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,26 @@ SEEN = """panel => {
   const name = part => part.tagName + ' ' + part.getAttribute('class');
   const fits = part => marks(part).every(mark => chosen.has(mark));
   const wanted = part => fits(part) && (!part.matches('tr') || fits(part.closest('table')));
-  return [parts.filter(part => part.checkVisibility()).map(name), parts.filter(wanted).map(name)];
+  const seen = part => part.checkVisibility({ visibilityProperty: true });
+  return [parts.filter(seen).map(name), parts.filter(wanted).map(name)];
 }"""
+# The heights that a panel has in all states.
+HEIGHTS = """panel => {
+  const [first, second] = [...panel.querySelectorAll('fieldset')].map(group => [...group.querySelectorAll('input')]);
+  const heights = new Set();
+  for (const one of first) for (const other of second) {
+    one.checked = other.checked = true;
+    heights.add(Math.round(10 * panel.getBoundingClientRect().height) / 10);
+  }
+  return [...heights];
+}"""
+# Of each hand of the clock its length on the screen, and by how much it is turned.
+HANDS = """all => all.map(e => {
+  const { a, b } = e.getScreenCTM();
+  return [e.getTotalLength() * Math.hypot(a, b), Math.atan2(b, a)];
+})"""
+LETTERS = "all => all.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)"
+HEIGHT = "e => parseFloat(getComputedStyle(e, '::before').height)"
 NOW = "panel => panel.querySelector('.now').innerText.trim().replace(/\\s+/g, ' ')"
 
 
@@ -54,6 +73,12 @@ def describe(window: Any, button: Any) -> str:
     session.detach()
     assert node["role"]["value"] == "radio" and node["name"]["value"]
     return " ".join(node["description"]["value"].split())
+
+
+def find_ink(part: Any, theme: str) -> Any:
+    """Where a photograph is not of the ground that the system has in a theme."""
+    ground = 255 if theme == "light" else 0
+    return abs(np.asarray(photograph(part)).astype(int) - ground).sum(axis=2) > 150
 
 
 @each_panel
@@ -97,6 +122,92 @@ def test_a_panel_fits_and_can_be_touched(browser: Any, server: str, page: str, w
         moving = "e => getComputedStyle(e).transitionDuration.split(', ').concat(getComputedStyle(e).animationName)"
         of_all = panel.evaluate(f"panel => [...panel.querySelectorAll('*')].flatMap({moving})")
         assert set(of_all) <= {"0s", "none"}
+
+
+@each_panel
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_choice_moves_the_page(browser: Any, server: str, page: str, width: int) -> None:
+    with open_window(browser, server, width=width) as window:
+        open_panel(window, page)
+        panel = window.locator(".touch").first
+        heights = panel.evaluate(HEIGHTS)
+        assert len(heights) == 1
+        assert width < 1000 or heights[0] < 850, "higher than a window of 900 px with the bar at its top"
+
+
+@each_panel
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_number_is_cut_from_its_sign(browser: Any, server: str, page: str, width: int) -> None:
+    with open_window(browser, server, width=width) as window:
+        open_panel(window, page)
+        panel = window.locator(".touch").first
+        for option in range(panel.locator("fieldset").first.locator("input").count()):
+            panel.locator(f"input[value=a{option}]").check()
+            broken = panel.locator("table:visible thead th, table:visible td").evaluate_all(
+                """all => all.filter(e => {
+                  const words = document.createRange();
+                  words.selectNodeContents(e);
+                  const lines = new Set([...words.getClientRects()].map(line => Math.round(line.top)));
+                  return /[−\\d]/.test(e.textContent) && lines.size > 1 || e.scrollWidth > e.clientWidth;
+                }).map(e => e.textContent)"""
+            )
+            assert broken == []
+
+
+@pytest.mark.skipif("notebooks/complexity.html" not in TOUCHED, reason="the page is not tested")
+@pytest.mark.parametrize(("width", "rows"), [(1440, 1), (600, 1), (390, 2)])
+def test_two_tables_stand_side_by_side_where_there_is_room(browser: Any, server: str, width: int, rows: int) -> None:
+    with open_window(browser, server, width=width) as window:
+        open_panel(window, "notebooks/complexity.html")
+        tables = window.locator(".touch table").evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
+        assert len(tables) == 2 and len(set(tables)) == rows
+
+
+@pytest.mark.skipif("notebooks/relative-positions.html" not in TOUCHED, reason="the page is not tested")
+@pytest.mark.parametrize("width", [1440, 390])
+def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str, width: int) -> None:
+    """The lines on the number of the position and on that 3 further, clear of the buttons; both hands in sight."""
+    with open_window(browser, server, width=width) as window:
+        open_panel(window, "notebooks/relative-positions.html")
+        panel = window.locator(".touch").first
+        box = "all => all.map(e => e.getBoundingClientRect()).map(e => [(e.left + e.right) / 2, e.top, e.bottom])"
+        for pair, turn in ((0, 1.0), (3, 0.001)):
+            panel.locator(f"input[value=a{pair}]").check()
+            for position in (0, 5, 11):
+                panel.locator(f"input[value=b{position}]").check()
+                buttons = max(low for _, _, low in panel.locator("label:has([value^=b])").evaluate_all(box))
+                numbers = panel.locator("svg text").evaluate_all(box)
+                assert len(numbers) == 15 and all(high > buttons for _, high, _ in numbers)
+                lines = panel.locator("svg .line").evaluate_all(box)
+                for (x, high, low), there in zip(lines, (position, position + 3), strict=True):
+                    assert x == pytest.approx(numbers[there][0], abs=1.5), f"position {there}"
+                    assert buttons + 4 < high and low < numbers[there][1] + 4
+                found = panel.locator("svg .hand").evaluate_all(HANDS)
+                for (_, angle), there in zip(found, (position, position + 3), strict=True):
+                    assert math.cos(angle - turn * there) > 0.99999, f"position {there}"
+                assert found[1][0] > found[0][0] + 5  # the thin hand is seen where both stand at the same place
+        assert min(float(size) for size in panel.locator("svg text").evaluate_all(LETTERS)) >= 9.5
+
+
+@each_panel
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_forced_colours_leave_bars_rows_and_what_is_chosen(browser: Any, server: str, page: str, theme: str) -> None:
+    with open_window(browser, server, theme, forced_colors="active") as window:
+        open_panel(window, page)
+        panel = window.locator(".touch").first
+        panel.locator("fieldset").nth(1).locator("input").nth(1).check()
+        for label in panel.locator("label").all():
+            around = "e => [getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth]"
+            assert (label.evaluate(around) == ["solid", "2px"]) == label.locator("input").is_checked()
+        chosen = panel.locator("input:checked").evaluate_all("all => all.map(e => 'row-' + e.value)")
+        for row in panel.locator("table:visible tr[class^=row]").all():
+            ink = find_ink(row, theme)
+            lined = ink[8:-8, :3].all(axis=0).any()  # at the left, where nothing is written
+            assert lined == (row.get_attribute("class") in chosen)
+        for cell in panel.locator(".bars:visible td[style]:visible").all():
+            weight = float(str(cell.get_attribute("style")).removeprefix("--w:"))
+            line = find_ink(cell, theme)[:, 14]  # left of the number below the bar
+            assert (line.sum() - 2) / cell.evaluate(HEIGHT) == pytest.approx(weight, abs=0.03)  # without its border
 
 
 @each_panel

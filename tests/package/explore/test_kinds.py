@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -47,25 +48,79 @@ def test_softmax_of_powers_of_two_is_in_eighths() -> None:
     ]
 
 
+def test_a_fraction_is_written_as_one() -> None:
+    panel = d2l.explore_softmax(torch.tensor([[-16.0, -0.25]]), [1 / 32, 1 / 3, 0.3, 0.75, 1], ["one"])
+    assert [row[0] for row in list_rows(panel)[1:]] == ["β = 1/32", "β = 1/3", "β = 0.3", "β = 0.75", "β = 1"]
+    assert say(panel, "a0 b0").startswith("one: with β = 1/32 the best key")
+    assert list_rows(panel)[0] == ["", "score −16", "score −0.25"]
+
+
 def test_a_hand_that_turns_by_a_right_angle() -> None:
     panel = PANELS["positions"]
-    assert list_rows(panel)[1:3] == [["0", "0.000", "1.000"], ["1", "1.000", "0.000"]]
+    assert list_rows(panel)[1:4] == [["0", "0.000", "1.000"], ["1", "1.000", "0.000"], ["2", "0.000", "−1.000"]]
     quarter = f"{math.pi / 2:.3f}"
     assert say(
         panel, "a0"
     ) == f"Pair 0 turns by {quarter} radians per step, {quarter} in 1 steps, wherever you are." + (
         " The cosine of that is 0.000."
     )
-    assert say(panel, "a0 b2") == "Position 2: angle 3.14 radians."
-    hands = [path["d"] for path in read(panel).find_all("path", class_="hand")]
-    assert hands == [
-        "M40 40L40.0 8.0",
-        "M40 40L72.0 40.0",
-        "M40 40L40.0 72.0",
-        "M40 40L8.0 40.0",
-    ]  # 12, 3, 6, 9 o'clock
-    ahead = [path["d"] for path in read(panel).find_all("path", class_="ahead") if "L" in path["d"]]
-    assert ahead == hands[1:] + hands[:1]
+    assert say(panel, "a0 b2") == "Position 2: angle 3.142 radians; 1 further: 4.712."
+    style = read(panel).style.string  # type: ignore[union-attr]
+    assert "&:has([value=a0]:checked){--start:0rad;--turn:1.5708rad}" in style
+    assert "&:has([value=b3]:checked){--i:3}" in style
+    ahead = read(panel).find_all("path", class_="ahead")
+    assert [path["style"] for path in ahead] == ["--more:1"] * 2  # a line on the waves, and a hand
+
+
+def test_a_hand_that_is_ahead_is_longer_and_above_the_other() -> None:
+    hand, ahead = read(PANELS["positions"]).find_all("path", class_="hand")
+    assert "ahead" in ahead["class"] and "ahead" not in hand["class"]
+    (top, reach), (longer_top, longer_reach) = (
+        map(float, re.findall(r"[\d.]+", path["d"])[1:]) for path in (hand, ahead)
+    )
+    assert top - reach + 5 < longer_top - longer_reach
+
+
+def test_a_pair_has_one_name() -> None:
+    panel = d2l.explore_positions(d2l.PositionalEncoding(4, 0).P[0, :5], delta=2)
+    page = read(panel)
+    names = [label.get_text(strip=True) for label in page.find("fieldset").find_all("label")]  # type: ignore[union-attr]
+    assert names == [caption.get_text() for caption in page.find_all("caption")] == ["Pair 0", "Pair 1"]
+    assert say(panel, "a1").startswith("Pair 1 turns")
+    assert list_rows(panel, 1)[0] == ["", "column 2, sine", "column 3, cosine"]
+
+
+@pytest.mark.parametrize(("step", "start"), [(1.0, 0.0), (0.001, 2.0), (-2.9, 0.3)])
+def test_waves_are_smooth_and_go_as_far_as_the_hand_that_is_ahead(step: float, start: float) -> None:
+    angles = start + step * torch.arange(12, dtype=torch.float64)
+    page = read(d2l.explore_positions(torch.stack([angles.sin(), angles.cos()], dim=1), delta=3))
+    waves = [path for path in page.find_all("path", class_="a0") if "dots" not in path["class"]]
+    for wave, phase in zip(waves, (0, math.pi / 2), strict=True):
+        drawn = follow(str(wave["d"]))
+        assert drawn[0][0] == pytest.approx(90) and drawn[-1][0] == pytest.approx(230)
+        rounded = 0.2 + 0.2 * abs(step)  # one decimal across is more where the wave is steep
+        for x, y in drawn:
+            assert y == pytest.approx(40 - 34 * math.sin(start + step * (x - 90) / 10 + phase), abs=rounded)
+    dots = re.findall(r"M([\d.]+) ([\d.]+)h0", page.find("path", class_="dots")["d"])  # type: ignore[index, arg-type]
+    assert [float(x) for x, _ in dots] == [90 + 10 * i for i in range(12)] * 2
+    heights = [40 - 34 * y for y in (*angles.sin().tolist(), *angles.cos().tolist())]
+    assert [float(y) for _, y in dots] == pytest.approx(heights, abs=0.06)
+    assert [number.get_text() for number in page.find_all("text")] == [str(i) for i in range(15)]
+
+
+def follow(way: str) -> list[tuple[float, float]]:
+    """Points on a path of cubic curves, ten on each, where `S` mirrors the last control point as SVG has it."""
+    points = [complex(float(x), float(y)) for x, y in re.findall(r"([\d.-]+) ([\d.-]+)", way)]
+    here, after, *left = points
+    drawn = [here]
+    while left:
+        before, end, *left = left
+        drawn += [
+            (1 - t) ** 3 * here + 3 * t * (1 - t) ** 2 * after + 3 * t**2 * (1 - t) * before + t**3 * end
+            for t in (k / 10 for k in range(1, 11))
+        ]
+        here, after = end, 2 * end - before
+    return [(point.real, point.imag) for point in drawn]
 
 
 def test_the_package_s_encoding_turns_by_its_frequencies() -> None:
@@ -78,21 +133,21 @@ def test_paths_count_inputs_and_steps() -> None:
     panel = PANELS["paths"]
     assert list_rows(panel) == [["", "y₁", "y₂", "y₃"], ["loop", "1", "2", "3"], ["all", "3", "3", "3"]]
     assert list_rows(panel, 1)[1:] == [["loop", "1", "2", "3"], ["all", "1", "1", "1"]]
-    assert say(panel, "a0 b0") == "y₁ sees 1 input, from x₁ to x₁. From x₁ it takes 1 step."
+    assert say(panel, "a0 b0") == "y₁ sees 1 input: x₁. From x₁ it takes 1 step."
     assert say(panel, "a0 b2") == "y₃ sees 3 inputs, from x₁ to x₃. From x₁ it takes 3 steps."
 
 
 def test_the_shortest_way_is_drawn() -> None:
     short = [((0, 0), (0, 1)), ((0, 1), (0, 2)), ((0, 2), (1, 2)), ((0, 0), (1, 2)), ((1, 0), (1, 1))]
     panel = d2l.explore_paths({"both": short})
-    assert say(panel, "a0 b1") == "y₂ sees 1 input, from x₁ to x₁. From x₁ it takes 1 step."
+    assert say(panel, "a0 b1") == "y₂ sees 1 input: x₁. From x₁ it takes 1 step."
     (way,) = read(panel).select(".b1.way")
     assert way["d"] == "M1 7L3 1"
 
 
 def test_an_output_that_the_first_input_does_not_reach() -> None:
     panel = d2l.explore_paths({"apart": [((0, 0), (0, 1)), ((1, 0), (1, 1)), ((2, 1), (3, 1))]})
-    assert say(panel, "a0 b1") == "y₂ sees 1 input, from x₂ to x₂. x₁ does not reach it."
+    assert say(panel, "a0 b1") == "y₂ sees 1 input: x₂. x₁ does not reach it."
     assert say(panel, "a0 b3") == "y₄ sees no input."
     assert list_rows(panel, 1)[1] == ["apart", "1", "–", "–", "–"]
 
