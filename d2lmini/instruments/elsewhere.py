@@ -5,8 +5,10 @@ A framework meets us in NumPy arrays: each has a way to and from them. The chapt
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from d2lmini.arguments import check_choice
 from d2lmini.attention.heads import MultiHeadAttention
 
-__all__ = ["SameLayer", "compare_with_ours", "find_epsilon", "probe_attention"]
+__all__ = ["SameLayer", "compare_with_ours", "find_epsilon", "probe_attention", "read_results"]
 
 Array = NDArray[np.floating]
 Gradients = Mapping[str, Array]
@@ -210,3 +212,29 @@ def find_epsilon(normalize: Callable[[Array], Array]) -> float:
     if not (0 < high < 1 and abs(low + high) < 1e-3):
         raise ValueError(f"normalize must give -y and y with 0 < y < 1, got {low} and {high}")
     return float(f"{s**2 * (1 / high**2 - 1):.1e}")
+
+
+def read_results(folder: str | Path) -> dict[str, dict[str, str]]:
+    """What the notebooks of the frameworks have printed, as they are stored in a folder; none where there is none.
+
+    A notebook prints lines `name: fact`, one of them `framework: ...`. To these come the `lines` of its first cell
+    after the heading "The layer", without blank ones.
+
+    Chapter: The same layer, elsewhere.
+
+    Args:
+        folder: where the notebooks lie.
+
+    Returns:
+        For each framework its facts by their names, in alphabetical order.
+    """
+    found = {}
+    for path in Path(folder).glob("*.ipynb"):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        printed = [output.get("text", []) for cell in cells for output in cell.get("outputs", [])]
+        facts = dict(line.strip().split(": ", 1) for text in printed for line in text if ": " in line)
+        headings = ["".join(cell["source"]).startswith("## The layer") for cell in cells]
+        if "framework" in facts and any(headings):
+            code = next(cell["source"] for cell in cells[headings.index(True) :] if cell["cell_type"] == "code")
+            found[facts["framework"]] = facts | {"lines": str(sum(bool(line.strip()) for line in code))}
+    return dict(sorted(found.items()))
