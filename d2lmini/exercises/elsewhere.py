@@ -117,7 +117,7 @@ def check_rounding(answer: Any) -> str:
     """Differences of both signs, numbers near 0, large numbers that agree, and both orders."""
     expect_function(answer)
     cases = (
-        ([1.0, -2.0, 4.0], [1.0, -2.5, 4.0], 0.125),
+        ([1.0, -2.0, 4.0], [1.0, -2.75, 4.0], 0.1875),
         ([0.0, 10.0], [0.5, 10.0], 0.05),
         ([-8.0, 1.0], [-8.0, 1.25], 0.03125),
         ([3.0, 4.0], [3.0, 4.0], 0.0),
