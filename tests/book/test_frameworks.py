@@ -11,6 +11,7 @@ import pytest
 
 from tools import ROOT
 from tools.notebooks import DIGEST, FRAMEWORKS, digest, from_text
+from tools.repository import repository_url, setup_cell
 
 TEXTS = sorted(FRAMEWORKS.glob("*.md"))
 each_framework = pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.stem)
@@ -58,3 +59,8 @@ def test_each_place_that_the_chapter_links_is_there() -> None:
         cells = json.loads((FRAMEWORKS / f"{name}.ipynb").read_text("utf-8"))["cells"]
         titles = ["".join(cell["source"]).partition("\n")[0] for cell in cells]
         assert place in [title.removeprefix("## ").lower().replace(" ", "-") for title in titles], (name, place)
+
+
+@each_framework
+def test_it_installs_the_package_as_a_chapter_does(text: Path) -> None:
+    assert setup_cell(repository_url()) + "\n```" in text.read_text("utf-8")
