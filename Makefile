@@ -26,6 +26,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 KNOWN := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
 CHAPTERS := $(KNOWN)
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+FRAMEWORKS := $(sort $(basename $(notdir $(wildcard frameworks/*.md))))
 # The largest first, so that no long one begins when the others are done.
 TESTED := $(patsubst notebooks/%.ipynb,.build/tested/%,$(shell ls -S notebooks/*.ipynb 2>/dev/null))
 PACKAGE := $(sort $(shell find d2lmini -type f ! -path '*/__pycache__/*' 2>/dev/null))
@@ -37,8 +38,8 @@ TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks chapter serve zip pdf epub slides student mark edition repository links \
-    lint clean FORCE
+.PHONY: help book test code site paper notebooks chapter frameworks serve zip pdf epub slides student mark edition \
+    repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -69,6 +70,7 @@ test: ## everything that CI checks, a part only where its inputs changed: make c
 	@$(MAKE) --no-print-directory book
 	@$(MAKE) --no-print-directory site
 	@$(MAKE) --no-print-directory paper
+	@echo "Not run again: frameworks/ (its stored outputs were looked at), for which there is make frameworks"
 
 code: $(READY) ## test what needs no page: lint, types, the package, the cells that guard a chapter, the planted faults
 	@$(MAKE) --no-print-directory $(addprefix .build/passed/,lint package chapters faults)
@@ -94,6 +96,10 @@ notebooks: $(READY) ## run the chapters whose text changed; if a notebook was ed
 chapter: $(READY) ## begin a chapter: NAME=my-chapter; a small one that passes every check, for you to change
 	@$(PY) -m tools.chapter "$(NAME)"
 	@$(MAKE) --silent --no-print-directory notebooks CHAPTERS=$(NAME)
+
+frameworks: ## run the same layer in other frameworks and compare, in environments of their own: 5 GB, 5 minutes the first time
+	@$(MAKE) --no-print-directory -k $(FRAMEWORKS:%=.build/frameworks/%)
+	@echo "The frameworks: compared. Where a notebook is new: make notebooks CHAPTERS=elsewhere"
 
 serve: ## make the book and show it at http://localhost:8000 (PORT=8001 for another port)
 	@$(MAKE) --no-print-directory book
@@ -152,6 +158,13 @@ $(READY): requirements.txt
 	@$(PY) -m pip install --requirement requirements.txt \
 	    || { echo "installing requirements.txt into $(VENV) failed; the next run tries again" >&2; exit 1; }
 	@rm -f $(VENV)/.half-made && mv $@.new $@
+
+# The other frameworks. MXNet is a last word for Python 3.11 alone.
+.venv-frameworks/.ready .venv-mxnet/.ready: .venv-%/.ready: requirements-%.txt
+	@$(PYTHON) -m venv --clear .venv-$*
+	@echo "Installing what $< lists into .venv-$*"
+	@.venv-$*/bin/python -m pip install --quiet --requirement $<
+	@touch $@
 
 # ---- what stands on what ----------------------------------------------------------------------------------------------
 
@@ -257,6 +270,16 @@ attention-measured.epub: .build/paper/page/index.html $(addprefix tools/paper/,e
 slides/index.html: $(NOTEBOOKS) $(SETTINGS) $(SLIDES) tools/__init__.py $(wildcard book/_static/*.css) \
     $(addprefix book/_ext/book_site/,fonts.py formulas.py) .build/list/pages $(READY) pyproject.toml
 	@$(PY) -m tools.slides.build
+
+OLD := $(shell $(PYTHON) -c 'import sys; print(sys.version_info[:2] == (3, 11))' 2>/dev/null)
+.build/frameworks/%: KIND = $(if $(filter mxnet,$*),mxnet,frameworks)
+.build/frameworks/%: frameworks/%.md $$(wildcard frameworks/$$*.ipynb) $(filter d2lmini/instruments/elsewhere.py d2lmini/attention/%,$(PACKAGE)) \
+    tools/notebooks.py $$(if $$(filter mxnet,$$*),$(if $(filter True,$(OLD)),.venv-mxnet/.ready),.venv-frameworks/.ready)
+	@mkdir -p $(@D)
+	@if test "$*-$(OLD)" = mxnet-False; then echo "frameworks/$*.ipynb: not run, since MXNet needs Python 3.11"; else \
+	    .venv-$(KIND)/bin/python -m tools.notebooks --framework $* && .venv-$(KIND)/bin/python -m pytest -q --no-header \
+	    -p no:cacheprovider --nbval --nbval-current-env frameworks/$*.ipynb; fi
+	@touch $@
 
 # No rule makes a text or a notebook: make would call it intermediate, and delete it. A missing side is the tool's business.
 $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \

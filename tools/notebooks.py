@@ -24,6 +24,7 @@ from tools import ROOT
 from tools.kernels import over_files
 
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
+FRAMEWORKS = ROOT / "frameworks"  # the same layer elsewhere: text and notebook side by side
 COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
@@ -124,8 +125,8 @@ def describe_figures(notebook: NotebookNode) -> None:
                 output.metadata = {"image/png": {"alt": alt}}
 
 
-def execute(chapter: str, notebook: NotebookNode) -> None:
-    """Run all cells and keep only what is the same on every machine, and the digest.
+def execute(chapter: str, notebook: NotebookNode, folder: Path = NOTEBOOKS) -> None:
+    """Run all cells in a folder and keep only what is the same on every machine, and the digest.
 
     Raises:
         SystemExit: if a cell raises.
@@ -139,9 +140,10 @@ def execute(chapter: str, notebook: NotebookNode) -> None:
     config = Config(KernelManager=over_files())
     executor = ExecutePreprocessor(config=config, timeout=600, record_timing=False, extra_arguments=quiet)
     try:
-        executor.preprocess(notebook, {"metadata": {"path": str(NOTEBOOKS)}})
+        executor.preprocess(notebook, {"metadata": {"path": str(folder)}})
     except CellExecutionError as error:
-        raise SystemExit(f"book/{chapter}.md: a cell raised\n{error}") from None
+        side = TEXTS if folder == NOTEBOOKS else folder
+        raise SystemExit(f"{side.name}/{chapter}.md: a cell raised\n{error}") from None
     CoalesceStreamsPreprocessor().preprocess(notebook, {})
     kept = {"kernelspec", ("language_info", "name")}
     ClearMetadataPreprocessor(clear_cell_metadata=False, preserve_nb_metadata_mask=kept).preprocess(notebook, {})
@@ -176,6 +178,22 @@ def write(path: Path, content: str, time_ns: int) -> None:
     new.replace(path)
 
 
+def run_framework(name: str) -> None:
+    """Bring the notebook of a framework up to date where its text changed. What it printed of times is kept otherwise.
+
+    Raises:
+        SystemExit: if a cell raises.
+    """
+    path = FRAMEWORKS / f"{name}.ipynb"
+    text, source = from_text((FRAMEWORKS / f"{name}.md").read_text("utf-8")), read(path)
+    stored = nbformat.reads(source, as_version=4) if source else None
+    if stored is None or stored.metadata.get(DIGEST) != digest(text):
+        notebook = tidy(name, restore_ids(text, stored))
+        execute(name, notebook, FRAMEWORKS)
+        path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
+    print(f"frameworks/{name}.ipynb is up to date")
+
+
 def run(chapter: str, wanted: str | None) -> None:
     """Bring a chapter up to date: choose the side to take, run it, write both.
 
@@ -202,6 +220,10 @@ def run(chapter: str, wanted: str | None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapter")
+    parser.add_argument("--framework", action="store_true", help="one of frameworks/, not a chapter")
     parser.add_argument("--from", dest="wanted", choices=("text", "ipynb"), help="take this side, whatever changed")
     arguments = parser.parse_args()
-    run(arguments.chapter, arguments.wanted)
+    if arguments.framework:
+        run_framework(arguments.chapter)
+    else:
+        run(arguments.chapter, arguments.wanted)

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 
 from tools import ROOT
-from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
+from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
 
 CONFIG, PROJECT = ROOT / "_config.yml", ROOT / "pyproject.toml"
 FIRST_LINE = "# Installs d2lmini, the package of this book, if it is missing."
@@ -87,9 +87,9 @@ def replace(path: Path, text: str) -> None:
 
 
 def write_setup_cells(url: str) -> None:
-    """Give each chapter, text and notebook, the setup cell for this address."""
+    """Give each chapter and each framework, text and notebook, the setup cell for this address."""
     new = setup_cell(url)
-    for path in NOTEBOOKS.glob("*.ipynb"):
+    for path in [*NOTEBOOKS.glob("*.ipynb"), *FRAMEWORKS.glob("*.ipynb")]:
         notebook = nbformat.read(path, as_version=4)
         edited = is_edited(notebook)  # then it stays so, and `make notebooks` will ask
         for cell in notebook.cells:
@@ -98,7 +98,7 @@ def write_setup_cells(url: str) -> None:
         if not edited:
             notebook.metadata[DIGEST] = digest(notebook)
         replace(path, nbformat.writes(notebook) + "\n")
-    for path in filter(is_chapter, TEXTS.glob("*.md")):
+    for path in [*filter(is_chapter, TEXTS.glob("*.md")), *FRAMEWORKS.glob("*.md")]:
         replace(path, _IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from book._ext.book_site.weight import lighten
-from tests.site.pages import PAGES
+from tests.site.pages import PAGES, soup
 from tests.site.windows import open_page, open_window
 
 LIMIT = 500 * 1024
@@ -19,7 +19,6 @@ UNWANTED = (
     "searchtools",
     "language_data",
     "togglebutton.js",
-    "design-tabs",
 )
 
 
@@ -48,6 +47,11 @@ def test_a_first_visit_is_light(loaded: dict[str, int]) -> None:
     assert len(loaded) > 10, "what the page loads was not seen"
     assert sum(loaded.values()) < LIMIT, "\n".join(table)
     assert not [name for name in loaded if any(part in name for part in UNWANTED)], "a script that no page uses"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_script_of_tabs_is_only_where_tabs_are(page: str) -> None:
+    assert bool(soup(page).select("script[src*='design-tabs']")) == bool(soup(page).select(".sd-tab-set"))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -8,6 +8,7 @@ PARTS = (
     "theme",
     "description",
     "folds",
+    "frameworks",
     "formulas",
     "references",
     "search",

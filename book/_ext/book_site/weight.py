@@ -12,8 +12,9 @@ from sphinx.application import Sphinx
 
 from .fonts import cut_font
 
-# Scripts of which no page uses anything: the icons are a font as well, and the book has neither tabs nor toggles.
-UNUSED = ("fontawesome.js", "togglebutton.js", "design-tabs.js")
+# Scripts of which no page uses anything: the icons are a font as well, and the book has no toggles.
+UNUSED = ("fontawesome.js", "togglebutton.js")
+TABS = "design-tabs.js"
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js", "search.js")
 SETTINGS = "documentation_options.js"  # lines of the page itself add to it
 SEARCHING = ("search.html",)
@@ -27,7 +28,7 @@ def lighten(html: str, searching: bool) -> str:
 
     def keep(script: re.Match[str]) -> str:
         name = script["source"].rpartition("/")[2]
-        if name in UNUSED or (name in SEARCH and not searching):
+        if name in UNUSED or (name in SEARCH and not searching) or (name == TABS and "sd-tab-set" not in html):
             return ""
         if "defer" in script["attributes"] or name == SETTINGS or searching:
             return script[0]

@@ -1,0 +1,85 @@
+"""Tabs. Where a line of a chapter links one place in several notebooks of frameworks/, its page shows these places.
+
+In Jupyter, in Colab and on GitHub the links lead to the notebooks. A place is a heading; what is shown is the text
+below it, the code and what the code has printed, up to the next heading. A notebook that is not there is a sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from .folds import MACHINERY
+
+LINK = r"\[([^\]]+)\]\(\.\./(frameworks/([\w-]+)\.ipynb)(?:#([\w-]+))?\)"
+LINE = re.compile(rf"^(?!.*\. ).* in {LINK}(?:(?:, | and ){LINK})+\.$", re.MULTILINE)
+FENCE = "`" * 4  # longer than any in a cell
+
+
+def source_of(cell: dict[str, Any]) -> str:
+    """The text of a cell."""
+    return "".join(cell["source"])
+
+
+def is_heading(cell: dict[str, Any]) -> bool:
+    """Whether a cell begins a section."""
+    return cell["cell_type"] == "markdown" and source_of(cell).startswith("## ")
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"\W+", "-", heading.removeprefix("## ").strip().lower())
+
+
+def read_section(path: Path, place: str) -> list[dict[str, Any]]:
+    """The cells of a notebook from a heading up to the next one; none where there is no such notebook or heading."""
+    cells = json.loads(path.read_text("utf-8"))["cells"] if path.exists() else []
+    titles = [slug(source_of(cell).partition("\n")[0]) if is_heading(cell) else None for cell in cells]
+    if place not in titles:
+        return []
+    start = titles.index(place)
+    return cells[start : next((i for i in range(start + 1, len(cells)) if titles[i]), len(cells))]
+
+
+def write_cell(cell: dict[str, Any]) -> str:
+    """A cell and what it printed, as MyST."""
+    if cell["cell_type"] == "markdown":
+        return re.sub(r"\A## .*", "", source_of(cell)).strip()
+    code = f"{FENCE}python\n{MACHINERY.sub('', source_of(cell))}\n{FENCE}"
+    printed = "".join("".join(output.get("text", [])) for output in cell["outputs"]).rstrip()
+    return f"{code}\n\n{FENCE}{{code-block}} none\n:class: printed\n{printed}\n{FENCE}" if printed else code
+
+
+def write_tabs(line: re.Match[str], root: Path) -> str:
+    """The places that a line links, as tabs that change together on all of the page."""
+    tabs = []
+    for title, path, name, place in re.findall(LINK, line[0]):
+        cells = read_section(root / path, place)
+        shown = "\n\n".join(filter(None, map(write_cell, cells))) or "This one was not run here."
+        whole = f"{{download}}`The whole notebook: {name}.ipynb <../{path}>`" if cells else ""
+        tabs.append(f"::::{{tab-item}} {title}\n:sync: {name}\n\n{shown}\n\n{whole}\n::::")
+    return ":::::{tab-set}\n:sync-group: framework\n\n" + "\n".join(tabs) + "\n:::::"
+
+
+def show_places(app: Sphinx, page: str, source: list[str]) -> None:
+    """Write the tabs into the source of a page, before it is read; a single link becomes one to download."""
+    if "../frameworks/" not in source[0] or not app.env.doc2path(page).endswith(".ipynb"):
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and "../frameworks/" in source_of(cell):
+            text = LINE.sub(lambda line: write_tabs(line, Path(app.srcdir)), source_of(cell))
+            cell["source"] = re.sub(LINK, r"{download}`\1 <../\2>`", text)
+    for path in Path(app.srcdir, "frameworks").glob("*.ipynb"):
+        app.env.note_dependency(str(path))
+    source[0] = json.dumps(notebook)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Tell Sphinx when to call the above."""
+    app.connect("source-read", show_places)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,121 @@
+"""Answers to the exercises of "The same layer, elsewhere"."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+NAMES = ("query", "key", "value")
+
+
+def port(state: Any, num_heads: int) -> Any:
+    """The solution of the chapter, as most would write it."""
+    d = state["out_proj.weight"].shape[0]
+    ported = {}
+    for name, W, b in zip(NAMES, state["in_proj_weight"].chunk(3), state["in_proj_bias"].chunk(3), strict=True):
+        ported[name] = W.T.reshape(d, num_heads, d // num_heads)
+        ported[f"{name}_bias"] = b.reshape(num_heads, d // num_heads)
+    ported["output"] = state["out_proj.weight"].T.reshape(num_heads, d // num_heads, d)
+    return ported | {"output_bias": state["out_proj.bias"]}
+
+
+def port_in_numpy(state: Any, num_heads: int) -> Any:
+    """The heads are cut first, and the axes moved afterwards, in NumPy and float64."""
+    W, b = state["in_proj_weight"].double().numpy(), state["in_proj_bias"].numpy()
+    d = W.shape[1]
+    ported = {}
+    for i, name in enumerate(NAMES):
+        rows = slice(i * d, (i + 1) * d)
+        ported[name] = np.moveaxis(W[rows].reshape(num_heads, -1, d), 2, 0)
+        ported[f"{name}_bias"] = b[rows].reshape(num_heads, -1)
+    ported["output"] = np.stack(np.split(state["out_proj.weight"].numpy().T, num_heads))
+    ported["output_bias"] = state["out_proj.bias"].numpy()
+    return ported
+
+
+def change(**changed: Any) -> Any:
+    """The solution with some of its arrays computed in another way."""
+    return lambda state, num_heads: {
+        **port(state, num_heads),
+        **{name: other(state, num_heads) for name, other in changed.items()},
+    }
+
+
+def square(state: Any, i: int) -> Any:
+    """The matrix of queries (0), keys (1) or values (2)."""
+    return state["in_proj_weight"].chunk(3)[i]
+
+
+def unturned(state: Any, num_heads: int) -> Any:
+    """No matrix transposed."""
+    d = state["out_proj.weight"].shape[0]
+    kernels = {name: square(state, i).reshape(d, num_heads, -1) for i, name in enumerate(NAMES)}
+    return port(state, num_heads) | kernels | {"output": state["out_proj.weight"].reshape(num_heads, -1, d)}
+
+
+def interleaved(state: Any, num_heads: int) -> Any:
+    """Head i gets every entry i, i + h, ..."""
+    d = state["out_proj.weight"].shape[0]
+    kernels = {name: square(state, i).T.reshape(d, -1, num_heads).mT for i, name in enumerate(NAMES)}
+    return port(state, num_heads) | kernels
+
+
+RIGHT: dict[str, list[Any]] = {
+    "transposed-kernel": [60, 60.0, math.degrees(math.acos(0.5)), np.float32(60)],
+    "port-a-layer": [port, port_in_numpy],
+    "port-a-mask": [
+        lambda attn_mask, key_padding_mask: ~attn_mask[None, None] & ~key_padding_mask[:, None, None],
+        lambda attn_mask, key_padding_mask: ~(attn_mask | key_padding_mask[:, None])[:, None],
+        lambda attn_mask, key_padding_mask: (
+            (1 - attn_mask.int())[None, None] * (1 - key_padding_mask.int())[:, None, None, :] > 0
+        ),
+        lambda attn_mask, key_padding_mask: ~np.logical_or(attn_mask.numpy(), key_padding_mask.numpy()[:, None, None]),
+    ],
+    "measure-rounding": [
+        lambda ours, theirs: (ours - theirs).abs().max() / ours.abs().max(),
+        lambda ours, theirs: float(np.abs(ours.numpy() - theirs.numpy()).max() / np.abs(ours.numpy()).max()),
+        lambda ours, theirs: torch.dist(ours, theirs, torch.inf) / torch.linalg.vector_norm(ours, torch.inf),
+    ],
+}
+WRONG: list[tuple[str, Any, str]] = [
+    ("transposed-kernel", 0, "to the other side"),
+    ("transposed-kernel", 30, "there are two outputs"),
+    ("transposed-kernel", -60, "without its sign"),
+    ("transposed-kernel", 180, "half a circle"),
+    ("transposed-kernel", 45, "what does the transpose of a rotation do"),
+    ("port-a-layer", unturned, "a kernel begins with the inputs"),
+    ("port-a-layer", interleaved, "side by side"),
+    ("port-a-layer", change(query=lambda s, h: square(s, 0).reshape(h, -1, square(s, 0).shape[1])), "the axes are"),
+    ("port-a-layer", change(query=lambda s, h: port(s, h)["key"]), "query, key, value"),
+    (
+        "port-a-layer",
+        change(output=lambda s, h: s["out_proj.weight"].reshape(h, -1, len(s["out_proj.bias"]))),
+        "begins",
+    ),
+    ("port-a-layer", change(query_bias=lambda s, h: s["in_proj_bias"].chunk(3)[0]), "write the shape"),
+    ("port-a-layer", change(query_bias=lambda s, h: 0 * port(s, h)["query_bias"]), "query, key, value"),
+    ("port-a-layer", lambda s, h: {name: port(s, h)[name] for name in NAMES}, "the names are"),
+    ("port-a-layer", lambda s, h: [], "the names are"),
+    ("port-a-layer", change(query=lambda s, h: "kernel"), "return a tensor"),
+    ("port-a-layer", {}, "pass the function itself"),
+    ("port-a-mask", lambda a, p: a[None, None] | p[:, None, None], "both masks have to be turned round"),
+    ("port-a-mask", lambda a, p: ~a[None, None] | ~p[:, None, None], "and, not or"),
+    ("port-a-mask", lambda a, p: ~a[None, None] & p[:, None, None], "True means padding"),
+    ("port-a-mask", lambda a, p: a[None, None] & ~p[:, None, None], "True means hidden"),
+    ("port-a-mask", lambda a, p: ~a[None, None] & ~p[:, None, :, None], "you hide queries"),
+    ("port-a-mask", lambda a, p: ~a.mT[None, None] & ~p[:, None, None], "exchanged"),
+    ("port-a-mask", lambda a, p: ~a[None, None] | p[:, None, None], "for one query"),
+    ("port-a-mask", lambda a, p: ~a & ~p[:, None], "gets two axes in front"),
+    ("port-a-mask", lambda a, p: None, "gets two axes in front"),
+    ("port-a-mask", True, "pass the function itself"),
+    ("measure-rounding", lambda a, b: (b - a).max() / a.abs().max(), "differences have signs"),
+    ("measure-rounding", lambda a, b: (b - a).abs().max() / a.max(), "furthest from 0"),
+    ("measure-rounding", lambda a, b: ((b - a) / a).abs().nan_to_num(0.0, torch.inf).max(), "entry by entry"),
+    ("measure-rounding", lambda a, b: (b - a).abs().mean() / a.abs().max(), "the mean difference"),
+    ("measure-rounding", lambda a, b: (b - a).abs().max(), "divide"),
+    ("measure-rounding", lambda a, b: (b - a).square().sum(), "two maxima"),
+    ("measure-rounding", 0.1, "pass the function itself"),
+]

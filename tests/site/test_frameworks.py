@@ -1,0 +1,77 @@
+"""Tabs of frameworks on the built page: by mouse, keyboard, without a script and on paper."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.site.pages import CHAPTERS, SITE, soup
+from tests.site.windows import open_page, open_window
+from tools import ROOT
+
+PAGE = "notebooks/elsewhere.html"
+pytestmark = pytest.mark.skipif(PAGE not in CHAPTERS, reason="the page is not tested")
+SEEN = "all => all.map(e => e.checkVisibility())"
+
+
+def list_links() -> list[list[str]]:
+    """For each line of the chapter that becomes tabs the names of its notebooks."""
+    text = (ROOT / "book" / "elsewhere.md").read_text("utf-8")
+    found = [re.findall(r"frameworks/([\w-]+)\.ipynb#", line) for line in text.splitlines()]
+    return [names for names in found if names]
+
+
+def test_each_line_of_links_is_a_set_of_tabs_with_code_and_what_it_printed() -> None:
+    sets = soup(PAGE).select(".sd-tab-set")
+    assert len(sets) == len(list_links()) > 2
+    for tabs, names in zip(sets, list_links(), strict=True):
+        contents = tabs.select(".sd-tab-content")
+        assert len(contents) == len(names)
+        for content, name in zip(contents, names, strict=True):
+            assert content.select(".highlight-python") and f"{name}.ipynb" in content.get_text()
+            assert "NBVAL" not in content.get_text() and "$" not in content.get_text()
+    printed = [block.get_text() for block in soup(PAGE).select(".sd-tab-content .printed")]
+    assert sum("tenth call" in text for text in printed) == 7
+
+
+def test_the_notebooks_can_be_downloaded() -> None:
+    links = soup(PAGE).select("a.download")
+    names = {name for names in list_links() for name in names} | {"mxnet"}
+    assert {str(link["href"]).rpartition("/")[2] for link in links} == {f"{name}.ipynb" for name in names}
+    assert all((SITE / "notebooks" / str(link["href"])).resolve().exists() for link in links)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_one_tab_is_seen_and_the_arrow_keys_change_it(browser: Any, server: str, scripts: bool) -> None:
+    with open_window(browser, server, java_script_enabled=scripts) as window:
+        open_page(window, SITE.as_uri() + "/" + PAGE)
+        first = window.locator(".sd-tab-set").first
+        contents = first.locator("> .sd-tab-content")
+        assert [content.is_visible() for content in contents.all()] == [True] + 6 * [False]
+        first.locator("> input").first.focus()
+        window.keyboard.press("ArrowRight")
+        assert [content.is_visible() for content in contents.all()] == [False, True] + 5 * [False]
+        first.locator("> label").last.click()
+        assert contents.last.is_visible() and not contents.first.is_visible()
+
+
+def test_all_of_the_page_changes_together(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        open_page(window, SITE.as_uri() + "/" + PAGE)
+        window.locator(".sd-tab-set").first.locator("> label", has_text="TensorFlow").click()
+        for tabs in window.locator(".sd-tab-set").all():
+            assert tabs.locator("> input:checked + label").inner_text() == "TensorFlow"
+
+
+def test_paper_shows_all(browser: Any, server: str) -> None:
+    with open_window(browser, server, width=794) as window:
+        open_page(window, SITE.as_uri() + "/" + PAGE)
+        window.emulate_media(media="print")
+        contents = window.locator(".sd-tab-set > .sd-tab-content")
+        assert all(contents.evaluate_all(SEEN)) and not any(window.locator(".sd-tab-set > input").evaluate_all(SEEN))
+        tops = "all => all.map(e => e.getBoundingClientRect().top)"
+        labels, starts = window.locator(".sd-tab-set > label").evaluate_all(tops), contents.evaluate_all(tops)
+        assert all(label < start for label, start in zip(labels, starts, strict=True))
+        assert all(start < label for start, label in zip(starts, labels[1:], strict=False))
