@@ -50,7 +50,7 @@ path{fill:none;stroke:var(--hue);vector-effect:non-scaling-stroke}
 .bars td[style]::before{content:"";display:block;height:6rem;
 background:linear-gradient(var(--pale) calc(100% - 100%*var(--w)),var(--hue) 0)}}
 @media print{fieldset,.now{display:none}table{display:inline-table;margin-right:2rem;vertical-align:top}}
-@media(forced-colors:active){--hue:Highlight;--hue2:LinkText;--pale:GrayText;
+@media(forced-colors:active){--hue:Highlight;--hue2:LinkText;--pale:GrayText;--mark:none;
 label{--pale:ButtonBorder}.bars{--pale:Canvas}.bars td::before{forced-color-adjust:none;border:1px solid CanvasText}}
 """.replace("\n", "")
 
@@ -149,7 +149,7 @@ def _mark_rows(tables: Sequence[PanelTable], choices: Sequence[Choice]) -> str:
         if choice.letter in letters
         for i in range(len(choice.options))
     )
-    ground = "background:var(--pale);outline:2px solid transparent;outline-offset:-2px"
+    ground = "background:var(--mark,var(--pale));outline:2px solid transparent;outline-offset:-2px"
     return f"@media screen{{{marked}{{{ground}}}}}" if marked else ""
 
 
