@@ -48,12 +48,18 @@
     const first = buttons.find((button) => button.checkVisibility());
     const said = Object.assign(document.createElement("p"), { role: "status", className: "said" });
     document.body.append(said);
-    buttons.forEach((button, i) => {
-      button.setAttribute("aria-label", `Copy code ${i + 1} of ${buttons.length}`);
+    const number = () => {  // those in sight first: what is folded does not count
+      const shown = buttons.filter((button) => button.checkVisibility());
+      const order = [...shown, ...buttons.filter((button) => !shown.includes(button))];
+      order.forEach((button, i) => button.setAttribute("aria-label", `Copy code ${i + 1} of ${shown.length}`));
+    };
+    number();
+    document.addEventListener("toggle", number, true);
+    buttons.forEach((button) => {
       button.tabIndex = button === first ? 0 : -1;
       button.addEventListener("click", () => setTimeout(() => {  // copying takes the focus away
         button.focus();
-        said.textContent = `Code ${i + 1} copied`;
+        said.textContent = `${button.getAttribute("aria-label").replace("Copy code", "Code")} copied`;
       }, 50));
       button.addEventListener("keydown", ({ key }) => {
         const shown = buttons.filter((other) => other.checkVisibility());
@@ -68,14 +74,38 @@
     });
   }));
 
-  // Words that were looked for are shown where they are folded away; without any there is nothing to hide.
+  // Words that were looked for: in the section that the search leads to, one is seen. What else is folded stays so, and
+  // says how many are in it; without any there is nothing to hide.
   addEventListener("DOMContentLoaded", () => setTimeout(() => {
-    for (const word of all("span.highlighted")) {
-      for (let fold = word.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    const words = all("span.highlighted"), opened = [];
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const here = words.filter((word) => !target || target.closest("section").contains(word));
+    if (here.length && !here.some((word) => word.checkVisibility())) {
+      for (let fold = here[0].closest("details"); fold; fold = fold.parentElement.closest("details")) {
+        fold.open = true;
+        opened.push(fold);
+      }
     }
+    const counts = all("details:not([open])").map((fold) => [fold, all("span.highlighted", fold).length])
+      .filter(([, hits]) => hits)
+      .map(([fold, hits]) => {
+        const count = Object.assign(document.createElement("span"), { className: "hits", textContent: ` (found here: ${hits})` });
+        fold.querySelector("summary").append(count);
+        return count;
+      });
     const hide = document.querySelector(".highlight-link");
     hide?.querySelector("i")?.remove();
-    if (!document.querySelector("span.highlighted")) hide?.remove();
+    hide?.addEventListener("click", () => {
+      counts.forEach((count) => count.remove());
+      opened.forEach((fold) => { fold.open = false; });
+    });
+    if (!words.length) hide?.remove();
+  }));
+
+  // The bar of chapters begins at its head, unless the page that is read stands further down.
+  addEventListener("load", () => setTimeout(() => {
+    const bar = document.getElementById("pst-primary-sidebar"), current = bar?.querySelector(".toctree-l1.current");
+    if (current && bar.scrollTop + current.getBoundingClientRect().bottom < innerHeight) bar.scrollTop = 0;
   }));
 
   // Paper is white.

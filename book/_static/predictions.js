@@ -47,7 +47,15 @@
     make("summary", {}, "Your guesses, and what came out"), scroller);
   (document.querySelector("#exercises, #summary") ?? document.querySelector(".bd-article > section")).before(together);
 
-  const short = (text) => (text.length < 90 ? text : `${text.slice(0, text.lastIndexOf(" ", 88))} …`);
+  // The question from "Predict" on, without the links in it: all of it is one.
+  function ask(question) {
+    const asked = question.cloneNode(true);
+    const marker = asked.querySelector("strong.marker");
+    while (marker.previousSibling) marker.previousSibling.remove();
+    asked.querySelectorAll("a").forEach((link) => link.replaceWith(...link.childNodes));
+    asked.querySelectorAll("[id]").forEach((part) => part.removeAttribute("id"));
+    return asked.childNodes;
+  }
   function copy(output) {
     const shown = output.cloneNode(true);
     shown.querySelectorAll("[id]").forEach((part) => part.removeAttribute("id"));
@@ -58,7 +66,7 @@
     const guessed = fields.filter(({ field }) => field.value.trim());
     together.hidden = !guessed.length;
     rows.replaceChildren(...guessed.map(({ answer, question, field }) => make("tr", {},
-      make("td", {}, make("a", { href: `#${question.id}` }, short(question.textContent.replace(/\s+/g, " ").trim()))),
+      make("td", {}, make("a", { href: `#${question.id}` }, ...ask(question))),
       make("td", {}, field.value),
       make("td", {}, copy(answer.querySelector(".cell_output"))))));
   }

@@ -5,11 +5,13 @@
   const found = document.getElementById("search-results");
   if (!found) return;
   DOCUMENTATION_OPTIONS.LINK_SUFFIX = "";
+  const asked = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const common = asked.length && asked.every((word) => [...stopwords].includes(word) || /^\d+$/.test(word));
   Documentation.addTranslations({
     messages: {
       "Search finished, found ${resultCount} page(s) matching the search query.": "Places in the book: ${resultCount}.",
       "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.":
-        "No section of the book has all of these words.",
+        common ? "Words as common as these, and numbers, are not looked for." : "No section of the book has all of these words.",
     },
     plural_expr: "n != 1",
   });

@@ -204,6 +204,7 @@ def test_forced_colours_leave_bars_rows_and_what_is_chosen(browser: Any, server:
             ink = find_ink(row, theme)
             lined = ink[8:-8, :3].all(axis=0).any()  # at the left, where nothing is written
             assert lined == (row.get_attribute("class") in chosen)
+            assert ink[8:-8, 8:-8].mean() < 0.4, "the ground of a marked row is that of the page"
         for cell in panel.locator(".bars:visible td[style]:visible").all():
             weight = float(str(cell.get_attribute("style")).removeprefix("--w:"))
             line = find_ink(cell, theme)[:, 14]  # left of the number below the bar

@@ -91,7 +91,12 @@ def test_a_guess_is_kept_and_stands_beside_what_came_out(browser: Any, server: s
         together.locator("> summary").press("Enter")
         [row] = together.locator("tbody tr").all()
         cells = [re.sub(r"\s+", " ", text) for text in row.locator("td").all_inner_texts()]
-        assert cells[0].startswith("Predict.") and cells[1] == "<b>twelve</b>" and PRINTED in cells[2]
+        assert (
+            cells[0].startswith("Predict. ")
+            and cells[0].endswith("?")
+            and cells[1] == "<b>twelve</b>"
+            and PRINTED in cells[2]
+        )
         assert window.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -110,6 +115,10 @@ def test_paper_shows_the_answers(visit: Callable[[str, str, int], Any], page: st
     shown = window.locator("details.guess .cell_output").evaluate_all(
         "all => all.map(e => e.checkVisibility() && e.clientHeight > 5)"
     )
+    code = window.locator("details.hide pre").evaluate_all(
+        "all => all.every(e => e.checkVisibility() && e.clientHeight)"
+    )
+    assert code, "code that is folded on the screen"
     fields = window.locator(".guess-field, .cover-switch").evaluate_all("all => all.some(e => e.checkVisibility())")
     window.emulate_media(media="screen")
     assert all(shown) and shown and not fields

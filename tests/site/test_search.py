@@ -28,7 +28,9 @@ FIRST = {
 def ask(window: Any, site: str, query: str) -> list[str]:
     """Where each result leads, in their order."""
     window.goto(f"{site}search.html?q={query}")
-    window.wait_for_function("/Places|No section/.test(document.querySelector('.search-summary')?.textContent)")
+    window.wait_for_function(
+        "/Places|No section|not looked for/.test(document.querySelector('.search-summary')?.textContent)"
+    )
     links: list[str] = window.locator("ul.search li > a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
     return links
 
@@ -61,6 +63,29 @@ def test_chinese_words_are_found_and_strings_that_are_no_word_are_not(browser: A
             assert all(word in text for text in window.locator("ul.search li").all_inner_texts()), word
         assert ask(window, FILES, "果苹") == []
         assert "No section of the book" in window.locator(".search-summary").inner_text()
+
+
+def test_words_that_are_not_looked_for_are_not_said_to_be_missing(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        for query in ("the", "12.3"):
+            assert ask(window, FILES, query) == []
+            assert "are not looked for" in window.locator(".search-summary").inner_text()
+        ask(window, FILES, "zebra the")
+        assert "No section" in window.locator(".search-summary").inner_text()
+
+
+@pytest.mark.skipif("notebooks/right-shapes.html" not in ALL_PAGES, reason="the page is not tested")
+def test_who_comes_from_the_search_sees_one_place_and_the_rest_stays_covered(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        window.goto(f"{FILES}notebooks/right-shapes.html?highlight=mutant#exercise-12-3-a-test-of-the-heads")
+        window.wait_for_selector("#exercise-12-3-a-test-of-the-heads .highlighted >> visible=true")
+        window.wait_for_selector(".hits")
+        assert window.locator("details.guess[open]").count() == 0 and window.locator("details[open]").count() <= 1
+        for fold in window.locator("details:has(.hits)").all():
+            hits = fold.locator(".highlighted").count()
+            assert f"(found here: {hits})" in fold.locator("summary").first.inner_text()
+        window.locator(".highlight-link a").click()
+        assert window.locator(".hits, details[open]").count() == 0
 
 
 @each_view

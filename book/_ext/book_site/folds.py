@@ -93,7 +93,12 @@ def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
 
 def is_prediction(paragraph: nodes.paragraph) -> bool:
     """Whether a paragraph asks the reader to **predict**."""
-    return any(strong.astext().startswith("Predict") for strong in paragraph.findall(nodes.strong))
+    return any(is_marker(strong) for strong in paragraph.findall(nodes.strong))
+
+
+def is_marker(strong: nodes.strong) -> bool:
+    """Whether a word in bold is the one that begins the question."""
+    return strong.astext().startswith("Predict")
 
 
 def is_panel(cell: nodes.Element) -> bool:
@@ -125,6 +130,8 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
     questions = [node for node in doctree.findall(nodes.paragraph) if is_prediction(node)]
     for number, question in enumerate(questions):
         question["classes"].append("predict")
+        for strong in filter(is_marker, question.findall(nodes.strong)):
+            strong["classes"].append("marker")
         section = question.parent
         answer = find_answer(section.children[section.index(question) + 1 :])
         if not answer:

@@ -17,8 +17,10 @@ TIDIED = {
     r"<h1></h1>": "",
     r'id="pst-page-toc-nav"': 'id="page-contents"',  # keyboard.js, and not the theme, marks the section that is read
     r'(<i class="theme-switch[^>]*?)\s+title="[^"]*"': r"\1",  # the button's name would not be what it shows
+    r'data-bs-title="Color mode"': 'data-bs-title="Colours"',
+    r"<title>Search - ": "<title>Search &#8212; ",
     r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
-    r'<button class="([^"]*\b(?:(?:primary|secondary)-toggle|btn-fullscreen)\S*)': r'<button class="\1 pst-js-only',
+    r'<button class="([^"]*\b(?:(?:primary|secondary)-toggle|btn-fullscreen)[^"\s]*)': r'<button class="\1 pst-js-only',
     r'title="Toggle primary sidebar"': 'title="Chapters"',
     r'title="Toggle secondary sidebar"': 'title="Contents"',
     r'(<div class="[^"]*\bcell_input docutils container")>': r'\1 role="group" aria-label="Code">',
@@ -36,7 +38,7 @@ addEventListener("DOMContentLoaded", () => document.querySelectorAll("a[href^='#
 }}));
 </script>"""
 
-# What is printed in columns keeps them and scrolls; all else that is printed wraps.
+# What is printed in columns keeps them and scrolls; all else that is printed wraps, as the sentence of a checker does.
 COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
 
 
@@ -67,7 +69,8 @@ def drop_thebe(app: Sphinx, config: Config) -> None:
 def mark_columns(app: Sphinx, doctree: nodes.document) -> None:
     """Tell the style sheet which outputs stand in columns."""
     for block in doctree.findall(nodes.literal_block):
-        if block.parent.get("nb_element") == "cell_code_output" and COLUMNS.search(block.astext()):
+        printed = block.parent.get("nb_element") == "cell_code_output"
+        if printed and COLUMNS.search(block.astext()) and not block.astext().startswith(("✓", "✗")):
             block["classes"].append("columns")
 
 
