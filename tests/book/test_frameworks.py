@@ -15,7 +15,7 @@ from tools.repository import repository_url, setup_cell
 
 TEXTS = sorted(FRAMEWORKS.glob("*.md"))
 each_framework = pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.stem)
-CHAPTER = (ROOT / "book" / "elsewhere.md").read_text("utf-8")
+CHAPTER = ROOT / "book" / "elsewhere.md"
 LONGEST_CODE_LINE = 84
 
 
@@ -49,11 +49,12 @@ def test_code_fits_on_a_screen(text: Path) -> None:
 
 @each_framework
 def test_the_chapter_leads_to_it(text: Path) -> None:
-    assert f"../frameworks/{text.stem}.ipynb" in CHAPTER
+    assert f"../frameworks/{text.stem}.ipynb" in CHAPTER.read_text("utf-8")
 
 
+@pytest.mark.skipif(not CHAPTER.exists(), reason="a fork without that chapter")
 def test_each_place_that_the_chapter_links_is_there() -> None:
-    links = re.findall(r"\.\./frameworks/([\w-]+)\.ipynb#([\w-]+)", CHAPTER)
+    links = re.findall(r"\.\./frameworks/([\w-]+)\.ipynb#([\w-]+)", CHAPTER.read_text("utf-8"))
     assert len(links) > 20
     for name, place in links:
         cells = json.loads((FRAMEWORKS / f"{name}.ipynb").read_text("utf-8"))["cells"]

@@ -45,17 +45,25 @@ def read_verdict(question: Question, record: dict[str, Any] | None, ended: str) 
     verdict, *theirs = record["verdicts"]
     if theirs and theirs[0].startswith("✓"):
         remarks.append("which is right")
+    if question.ticked and not verdict.startswith("✓"):
+        remarks.append("its stored output has a tick")
     if record["shadowed"]:
         remarks.append("d2l is not the package")
     if record["changed"]:
         return "did not run", "", "; ".join([*remarks, f"it changed {', '.join(record['changed'])}"])
+    result, hint = "did not run", ""
     if verdict.startswith("✓"):
-        return "right", "", "; ".join(remarks)
-    if verdict.startswith("✗"):
-        return "wrong", " ".join(verdict.partition("hint:")[2].split()), "; ".join(remarks)
-    if verdict.endswith(": not attempted yet\n"):
-        return "not attempted", "", "; ".join(remarks)
-    return "did not run", "", "; ".join([*remarks, record["error"] or verdict.removeprefix("no answer: ")])
+        result = "right"
+    elif verdict.endswith(": not attempted yet\n") or (verdict.startswith("✗") and question.untouched):
+        result = "not attempted"
+    elif verdict.startswith("✗"):
+        result, hint = "wrong", " ".join(verdict.partition("hint:")[2].split())
+        symptom, *more = verdict.partition("hint:")[0].splitlines()
+        if "your answer" in symptom:  # it raised, or did not end
+            remarks.append(": ".join([symptom.partition(": ")[2], *(line.strip() for line in more[:1])]))
+    else:
+        remarks.append(record["error"] or verdict.removeprefix("no answer: "))
+    return result, hint, "; ".join(remarks)
 
 
 def mark(path: Path, who: str) -> list[Mark]:
@@ -67,15 +75,15 @@ def mark(path: Path, who: str) -> list[Mark]:
             plan = make_plan(path, whole=True)
             records, ended = sandbox.run(to_json(plan))
     except ValueError as error:
-        return [Mark(who, path.name, "", "did not run", remark=str(error))]
+        return [Mark(who, path.name, "", "", "did not run", remark=str(error))]
     by_name = {record["name"]: record for record in records}
     return [
-        Mark(who, plan.chapter, question.name, *read_verdict(question, by_name.get(question.name), ended))
+        Mark(who, path.name, plan.chapter, question.name, *read_verdict(question, by_name.get(question.name), ended))
         for question in plan.questions
     ]
 
 
-def mark_once(path: Path, who: str) -> list[Mark]:
+def mark_once(path: Path, who: str, file: str) -> list[Mark]:
     """The marks of one notebook, kept under the digest of the notebook and of the package."""
     digest = hashlib.sha256(path.read_bytes() + name_package().encode()).hexdigest()
     kept = MARKS / "kept" / f"{digest}.json"
@@ -84,23 +92,51 @@ def mark_once(path: Path, who: str) -> list[Mark]:
         new = kept.with_suffix(f".{hash(str(path))}.new")
         new.write_text(text, "utf-8")
         new.replace(kept)
-    return [Mark(**{**found, "who": who}) for found in json.loads(kept.read_text("utf-8"))]
+    return [Mark(**{**found, "who": who, "file": file}) for found in json.loads(kept.read_text("utf-8"))]
+
+
+def list_notebooks(folder: Path) -> tuple[list[Path], list[str]]:
+    """The notebooks in a folder, and who has handed in something else. What systems and Jupyter add is neither."""
+    aside = {".ipynb_checkpoints", "__MACOSX"}
+    files = [path for path in sorted(folder.rglob("*")) if not aside & set(path.parts) and path.name[:1] != "."]
+    files = [path for path in files if MARKS not in (path, *path.parents)]
+    paths = [path for path in files if path.suffix.lower() == ".ipynb" and path.is_file()]
+    with_one = {name_owner(path, folder) for path in paths}
+    others = {name_owner(path, folder) for path in files if path.parent == folder} - with_one
+    return paths, sorted(others)
+
+
+def note_twice(marks: list[Mark]) -> None:
+    """Remark where somebody has handed in more than one notebook of a chapter."""
+    files: dict[tuple[str, str], set[str]] = {}
+    for mark in marks:
+        files.setdefault((mark.who, mark.chapter), set()).add(mark.file)
+    for mark in marks:
+        if mark.chapter and len(files[mark.who, mark.chapter]) > 1:
+            mark.remark = "; ".join(filter(None, [mark.remark, "one of several notebooks of this chapter"]))
 
 
 def main(folder: Path, jobs: int) -> None:
     """Mark each notebook in a folder, and write both reports.
 
     Raises:
-        SystemExit: if there is no notebook in it.
+        SystemExit: if there is no notebook in it, or if it is interrupted.
     """
-    paths = [path for path in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
+    paths, others = list_notebooks(folder)
     if not paths:
         raise SystemExit(f"FROM must be a folder with notebooks: make mark FROM=returned, got {str(folder)!r}")
     (MARKS / "kept").mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
-        done = pool.map(lambda path: mark_once(path, name_owner(path, folder)), paths)
-        # The bar of this program, whatever the environment says of those in notebooks.
-        marks = [found for some in tqdm(done, "notebooks", len(paths), disable=None) for found in some]
+        done = pool.map(lambda path: mark_once(path, name_owner(path, folder), str(path.relative_to(folder))), paths)
+        try:
+            # The bar of this program, whatever the environment says of those in notebooks.
+            marks = [found for some in tqdm(done, "notebooks", len(paths), disable=None) for found in some]
+        except KeyboardInterrupt:
+            sandbox.stop()
+            pool.shutdown(cancel_futures=True)
+            raise SystemExit("interrupted: the same command goes on where it was") from None
+    marks += [Mark(who, "", "", "", "did not run", remark="no notebook found") for who in others]
+    note_twice(marks)
     network = "The notebooks had no network." if sandbox.leave_network() else "The notebooks could reach the network."
     write_table(MARKS / "marks.csv", marks)
     write_page(MARKS / "marks.html", marks, network)

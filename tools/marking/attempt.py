@@ -38,12 +38,18 @@ def take_stock() -> dict[str, Any]:
     for module in [*modules, builtins, math]:
         for name, thing in list(vars(module).items()):
             if not name.startswith("__") and name != "_":  # `_` is what a cell returned last
-                stock[f"{module.__name__}.{name}"] = thing
-                if isinstance(thing, FunctionType):
-                    stock[f"{module.__name__}.{name}()"] = thing.__code__
+                stock |= look_at(f"{module.__name__}.{name}", thing)
     for place, names in COMPARISONS:
         stock |= {f"torch {name}": vars(place)[name] if name in vars(place) else getattr(place, name) for name in names}
     return stock
+
+
+def look_at(name: str, thing: Any) -> dict[str, Any]:
+    """A thing, and of a function what can be changed in it: its code and what its arguments are by default."""
+    if not isinstance(thing, FunctionType):
+        return {name: thing}
+    defaults = [*enumerate(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).items()]
+    return {name: thing, f"{name}()": thing.__code__} | {f"{name}({key}=)": value for key, value in defaults}
 
 
 def find_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

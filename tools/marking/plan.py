@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,8 @@ class Question:
     after: int = -1  # the cell of the plan behind which it is checked
     theirs: str = ""  # what the returned notebook checks, if that is another thing
     remarks: list[str] = field(default_factory=list)
+    untouched: bool = False  # what is checked is the starter of the book
+    ticked: bool = False  # the stored output of the notebook says that it is right
 
 
 @dataclass
@@ -58,12 +61,30 @@ def try_to_parse(source: str) -> ast.Module:
         return ast.Module([], [])
 
 
+def find_mistake(source: str) -> str:
+    """Where a cell is no Python; nothing where it is."""
+    try:
+        ast.parse(TransformerManager().transform_cell(source))
+    except SyntaxError as error:
+        return f"its cell is no Python: {type(error).__name__} in line {error.lineno}"
+    return ""
+
+
+def read_printed(path: Path) -> str:
+    """What the cells of a notebook have printed, as it is stored."""
+    outputs = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
+    return "\n".join(str(output.get("text", "")) for output in outputs)
+
+
 def list_checks(source: str) -> dict[str, str]:
     """The names that a cell checks, each with the code of its answer."""
     found: dict[str, str] = {}
     for node in ast.walk(try_to_parse(source)):
         match node:
-            case ast.Call(func=ast.Attribute(attr="check"), args=[ast.Constant(value=str(name)), answer, *_]):
+            case ast.Call(
+                func=ast.Attribute(attr="check") | ast.Name(id="check"),
+                args=[ast.Constant(value=str(name)), answer, *_],
+            ):
                 found[name] = ast.unparse(answer)
     return found
 
@@ -76,6 +97,17 @@ def read_book() -> dict[str, dict[str, str]]:
         chapter: {name: answer for source in sources for name, answer in list_checks(source).items()}
         for chapter, sources in chapters.items()
     }
+
+
+def find_definitions(cells: list[str], expression: str) -> list[str]:
+    """What cells define under the names of an expression."""
+    names = {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
+    found = []
+    for node in (node for source in cells for node in try_to_parse(source).body):
+        targets = [getattr(target, "id", "") for target in getattr(node, "targets", [])]
+        if names & {getattr(node, "name", ""), *targets}:
+            found.append(ast.dump(node))
+    return found
 
 
 def find_chapter(path: Path, sources: list[str]) -> str:
@@ -115,12 +147,21 @@ def make_plan(path: Path, *, whole: bool) -> Plan:
     if not whole:
         plain = {source for source in book if not list_checks(source)}
         cells = [keep_definitions(source) if source in plain else source for source in cells]
-    return Plan(chapter, cells, [ask(name, answer, cells) for name, answer in read_book()[chapter].items()])
+    questions = [ask(name, answer, cells) for name, answer in read_book()[chapter].items()]
+    printed = read_printed(path)
+    for question in questions:
+        starter, theirs = (find_definitions(some, question.expression) for some in (book, cells))
+        question.untouched = bool(starter) and starter == theirs
+        question.ticked = f"✓ {question.name}:" in printed
+    return Plan(chapter, cells, questions)
 
 
 def ask(name: str, expression: str, cells: list[str]) -> Question:
     """A check of the book, and what the returned notebook has made of it."""
     theirs = [(i, checks[name]) for i, checks in enumerate(map(list_checks, cells)) if name in checks]
+    for i, cell in enumerate(cells):
+        if not theirs and re.search(rf"check\([\"']{name}[\"']", cell) and (mistake := find_mistake(cell)):
+            return Question(name, expression, i, remarks=[mistake])
     if not theirs:
         return Question(name, expression, len(cells) - 1, remarks=["its check was removed"])
     after, answer = theirs[-1]

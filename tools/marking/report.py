@@ -42,8 +42,8 @@ PAGE = """\
 {% endfor %}</table></div>
 <h2>Each mark</h2>
 <div class="wide" tabindex="0"><table>
-<thead><tr><th>who<th>chapter<th>exercise<th>result<th>hint<th>remark</thead>
-{% for mark in marks %}<tr><td>{{ mark.who }}<td>{{ mark.chapter }}<td>{{ mark.exercise -}}
+<thead><tr><th>who<th>file<th>chapter<th>exercise<th>result<th>hint<th>remark</thead>
+{% for mark in marks %}<tr><td>{{ mark.who }}<td>{{ mark.file }}<td>{{ mark.chapter }}<td>{{ mark.exercise -}}
 <td class="result">{{ mark.result }}<td>{{ mark.hint }}<td>{{ mark.remark }}</tr>
 {% endfor %}</table></div>
 """
@@ -54,6 +54,7 @@ class Mark:
     """What became of one exercise of one notebook."""
 
     who: str
+    file: str
     chapter: str
     exercise: str
     result: str

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from functools import cache
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 from tools import ROOT
@@ -22,6 +22,15 @@ CELL_SECONDS = 60.0  # one of its cells
 MEMORY = 8 * 2**30  # bytes of addresses; torch alone takes some of them
 FILES = 100 * 2**20  # bytes in any one file that it writes
 SAID = 2**20  # bytes of verdicts
+STOPPED = Event()  # whoever waits for the marks has given up
+_RUNNING: set[subprocess.Popen[bytes]] = set()
+
+
+def stop() -> None:
+    """End what runs, and begin nothing any more."""
+    STOPPED.set()
+    for process in list(_RUNNING):
+        kill(process)
 
 
 @cache
@@ -40,7 +49,13 @@ def set_limits() -> None:
 
 
 def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """What a plan gives: a record for each question that was reached, and why it ended early, if it did."""
+    """What a plan gives: a record for each question that was reached, and why it ended early, if it did.
+
+    Raises:
+        InterruptedError: if it was stopped from outside.
+    """
+    if STOPPED.is_set():
+        raise InterruptedError
     word = secrets.token_hex(16)
     reading, writing = os.pipe()
     with tempfile.TemporaryDirectory() as folder:
@@ -69,6 +84,7 @@ def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
             ) as process,
         ):
             os.close(writing)
+            _RUNNING.add(process)
             said: list[bytes] = []
             reader = Thread(target=lambda: said.append(pipe.read(SAID)))
             reader.start()
@@ -76,7 +92,10 @@ def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
             ended = wait(process, SECONDS)
             kill(process)  # whatever it has left behind holds the pipe open
             reader.join()
+            _RUNNING.discard(process)
             records = read_records(b"".join(said), word)
+    if STOPPED.is_set():
+        raise InterruptedError
     if records and records[-1].get("done"):
         return records[:-1], ""
     return records, ended or "the notebook ended its own process"
