@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.book.chapters import cells, each_chapter, find, get_printed, is_solution
+from tests.book.names import list_names, parse
+from tools import ROOT
 
 pytestmark = pytest.mark.recipe("An exercise")
 
@@ -56,6 +60,33 @@ def read_exercises(chapter: str) -> list[Exercise]:
                 found.append(Exercise(title[1], kind[1]))
             assert inside or "Exercise " not in heading[0], f"{where}: {heading[0]!r} is not below '## Exercises'"
     return found
+
+
+@each_chapter
+def test_a_solution_overwrites_no_answer(chapter: str) -> None:
+    for exercise in read_exercises(chapter):
+        named: set[str] = set()
+        for where, cell in exercise.code:
+            own = list_defined(cell.source)
+            if is_solution(cell):
+                assert not own & named, f"{where}: the solution of {exercise.name} gives {own & named} another value"
+            else:
+                named |= own
+
+
+def list_defined(source: str) -> set[str]:
+    """The names that a cell defines or assigns."""
+    tree = parse(source)
+    defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return defined.union(*(list_names(node.targets) for node in tree.body if isinstance(node, ast.Assign)))
+
+
+@each_chapter
+def test_exercises_bear_the_number_of_their_chapter(chapter: str) -> None:
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"][0]["chapters"]
+    number = 1 + [entry["file"] for entry in contents].index(f"notebooks/{chapter}")
+    for exercise in read_exercises(chapter):
+        assert exercise.name.startswith(f"Exercise {number}."), f"{find(chapter, exercise.name)}: chapter {number}"
 
 
 @each_chapter

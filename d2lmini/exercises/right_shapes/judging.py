@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from d2lmini.exercises.core import WrongAnswer, expect_function
@@ -39,7 +41,7 @@ def disguise(function: Callable[..., Any], note: Note) -> Callable[..., Any]:
 
 
 def judge(answer: Any, right: Sequence[Subject], mutants: Sequence[Subject]) -> str:
-    """Try the test on all, twice and in two orders.
+    """Try the test on all, twice: the second time in another order and with other random numbers, new in each check.
 
     Raises:
         WrongAnswer: if the test gives a wrong verdict, none at all, or two on one subject.
@@ -60,11 +62,30 @@ def judge(answer: Any, right: Sequence[Subject], mutants: Sequence[Subject]) -> 
     if survivors:
         claim, killed = f"your test refuses all {len(mutants)} mutants", f"{len(mutants) - len(survivors)} of them"
         raise WrongAnswer(claim, f"a survivor {survivors[0].hint}", got=killed)
-    for subject, accepted in reversed([*zip(named, verdicts, strict=True)]):
-        if _try(answer, *subject, first=False) != accepted:
+    again = [*zip(named, verdicts, strict=True)]
+    random.SystemRandom().shuffle(again)
+    for subject, accepted in again:
+        _seed_anew()
+        if _try_again(answer, *subject) != accepted:
             hint = "it draws new numbers, or remembers: begin it with torch.manual_seed(0), and count nothing"
             raise WrongAnswer("your test gives one verdict each time it is tried on the same", hint, got="two verdicts")
     return f"it accepts {len(right)} that are right, and refuses {len(mutants)} mutants"
+
+
+def _try_again(answer: Callable[..., Any], subject: Subject, name: str) -> bool | None:
+    """The verdict of a test that has come to one before; none if it stops now."""
+    try:
+        return _try(answer, subject, name, first=False)
+    except WrongAnswer:
+        return None
+
+
+def _seed_anew() -> None:
+    """Other random numbers for whoever draws some without a seed of his own."""
+    seed = random.SystemRandom().getrandbits(32)
+    torch.manual_seed(seed)
+    np.random.seed(seed)
+    random.seed(seed)
 
 
 def _expect_both_verdicts(verdicts: list[bool]) -> None:

@@ -7,7 +7,18 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
-RIGHT: dict[str, list[Any]] = {}
+
+class Answers(dict[str, list[Any]]):
+    """Right answers by the names of exercises, which says what is missing."""
+
+    def __missing__(self, name: str) -> list[Any]:
+        raise KeyError(
+            f"a checker in d2lmini/exercises is named {name!r}, and no RIGHT in tests/package/exercises/answers has "
+            "answers for it (book/extending.md: An exercise)"
+        )
+
+
+RIGHT = Answers()
 WRONG: list[tuple[str, Any, str]] = []
 
 for _found in walk_packages(__path__, f"{__name__}."):
