@@ -11,7 +11,6 @@ import pytest
 
 from tests.book.chapters import cells, each_chapter, find, get_printed, is_solution
 from tests.book.names import list_names, parse
-from tools import ROOT
 
 pytestmark = pytest.mark.recipe("An exercise")
 
@@ -78,14 +77,6 @@ def list_defined(source: str) -> set[str]:
     tree = parse(source)
     defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     return defined.union(*(list_names(node.targets) for node in tree.body if isinstance(node, ast.Assign)))
-
-
-@each_chapter
-def test_exercises_bear_the_number_of_their_chapter(chapter: str) -> None:
-    contents = re.findall(r"file: notebooks/(\S+)", (ROOT / "_toc.yml").read_text("utf-8"))
-    number = 1 + contents.index(chapter)
-    for exercise in read_exercises(chapter):
-        assert exercise.name.startswith(f"Exercise {number}."), f"{find(chapter, exercise.name)}: chapter {number}"
 
 
 @each_chapter

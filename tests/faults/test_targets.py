@@ -167,6 +167,7 @@ def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
             "paper",
             "notebooks",
             "chapter",
+            "frameworks",
             "serve",
             "zip",
             "pdf",
