@@ -54,26 +54,26 @@ def write_cell(cell: dict[str, Any]) -> str:
     return f"{code}\n\n{FENCE}{{code-block}} none\n:class: printed\n{printed}\n{FENCE}" if printed else code
 
 
-def write_tabs(line: re.Match[str], root: Path) -> str:
+def write_tabs(line: re.Match[str], root: Path, *, downloads: bool) -> str:
     """The places that a line links, as tabs that change together on all of the page."""
     tabs = []
     for title, path, name, place in re.findall(LINK, line[0]):
         cells = read_section(root / path, place)
         shown = "\n\n".join(filter(None, map(write_cell, cells))) or "This one was not run here."
-        whole = f"{{download}}`The whole notebook: {name}.ipynb <../{path}>`" if cells else ""
+        whole = f"{{download}}`The whole notebook: {name}.ipynb <../{path}>`" if cells and downloads else ""
         tabs.append(f"::::{{tab-item}} {title}\n:sync: {name}\n\n{shown}\n\n{whole}\n::::")
     return ":::::{tab-set}\n:sync-group: framework\n\n" + "\n".join(tabs) + "\n:::::"
 
 
 def show_places(app: Sphinx, page: str, source: list[str]) -> None:
-    """Write the tabs into the source of a page, before it is read; a single link becomes one to download."""
+    """Write the tabs into the source of a page, before it is read; on a site a single link becomes one to download."""
     if "../frameworks/" not in source[0] or not app.env.doc2path(page).endswith(".ipynb"):
         return
-    notebook = json.loads(source[0])
+    notebook, online = json.loads(source[0]), app.builder.name == "html"
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown" and "../frameworks/" in source_of(cell):
-            text = LINE.sub(lambda line: write_tabs(line, Path(app.srcdir)), source_of(cell))
-            cell["source"] = re.sub(LINK, r"{download}`\1 <../\2>`", text)
+            text = LINE.sub(lambda line: write_tabs(line, Path(app.srcdir), downloads=online), source_of(cell))
+            cell["source"] = re.sub(LINK, r"{download}`\1 <../\2>`" if online else r"\1", text)
     for path in Path(app.srcdir, "frameworks").glob("*.ipynb"):
         app.env.note_dependency(str(path))
     source[0] = json.dumps(notebook)
