@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.marking.plan import read_book
-from tools.notebooks import DIGEST, NOTEBOOKS, TEXTS, is_chapter
+from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, TEXTS, is_chapter
 
 ARCHIVE = "attention-measured-student"
 LINK = re.compile(r"\]\((?:\.\./book/)?([\w-]+\.md)(?:#[^)]*)?\)")
@@ -92,6 +92,10 @@ def main(place: Path = ROOT) -> None:
         (target / folder).mkdir(parents=True)
     for name, edition in editions.items():
         nbformat.write(edition, target / "notebooks" / name)
+    if frameworks := sorted(FRAMEWORKS.glob("*.ipynb")):
+        (target / "frameworks").mkdir()
+        for path in frameworks:
+            shutil.copy(path, target / "frameworks" / path.name)
     for page in list_pages(list(editions.values())):
         shutil.copy(page, target / "book" / page.name)
     (target / "README.md").write_text(START, "utf-8")
