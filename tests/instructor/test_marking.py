@@ -217,7 +217,7 @@ def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path, monke
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.alarm(20)
+        signal.alarm(45)
         with pytest.raises(SystemExit, match="the same command goes on"):
             marking.main(tmp_path, 1)
     finally:
