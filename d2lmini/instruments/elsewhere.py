@@ -5,10 +5,12 @@ A framework meets us in NumPy arrays: each has a way to and from them. The chapt
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +19,15 @@ from numpy.typing import NDArray
 from d2lmini.arguments import check_choice
 from d2lmini.attention.heads import MultiHeadAttention
 
-__all__ = ["SameLayer", "compare_with_ours", "find_epsilon", "probe_attention", "read_results"]
+__all__ = [
+    "SameLayer",
+    "compare_draws",
+    "compare_with_ours",
+    "count_runs",
+    "find_epsilon",
+    "probe_attention",
+    "read_results",
+]
 
 Array = NDArray[np.floating]
 Gradients = Mapping[str, Array]
@@ -137,7 +147,7 @@ Attend = Callable[[Array, Array, Array, NDArray[np.bool_]], Array]
 
 
 def probe_attention(attend: Attend) -> dict[str, str]:
-    """What the scaled dot-product attention of a framework means by its axes and its mask, found by calling it.
+    """What the attention of a framework means by its axes and its mask, and its scale, found by calling it.
 
     Chapter: The same layer, elsewhere.
 
@@ -147,7 +157,8 @@ def probe_attention(attend: Attend) -> dict[str, str]:
 
     Returns:
         `"axes"`: `"batch, heads, tokens"` or `"batch, tokens, heads"`; `"True"`: `"may attend"` or `"is hidden"`;
-        `"nothing to attend to"`: what such a query gets, `"zeros"`, `"the mean"` of all values or `"NaN"`.
+        `"scale"`: what multiplies the products before the softmax, `"1/√d"` or `"1"`; `"nothing to attend to"`: what
+        such a query gets, `"zeros"`, `"the mean"` of all values or `"NaN"`.
 
     Raises:
         ValueError: if what comes back is none of these.
@@ -156,16 +167,17 @@ def probe_attention(attend: Attend) -> dict[str, str]:
     Q, K, V = (random.standard_normal((1, 3, 3, 4)).astype("float32") for _ in range(3))
     seen = np.array([[True, False, False], [True, True, False], [True, True, True]])
     found = attend(Q, K, V, seen[None, None])
-    for axes, swap in (("batch, heads, tokens", _leave), ("batch, tokens, heads", _swap)):
-        for meaning, mask in (("may attend", seen), ("is hidden", ~seen)):
-            wanted = swap(_attend(swap(Q), swap(K), swap(V), mask))
-            known = mask.any(axis=1)  # a query that sees nothing has no right answer
-            if np.allclose(swap(found)[:, :, known], swap(wanted)[:, :, known], atol=1e-5):
-                row = np.arange(3)[:, None] > 0  # the first query sees nothing
-                full = np.broadcast_to(row, (3, 3)) == (meaning == "may attend")
-                alone = swap(attend(Q, K, V, full[None, None]))[:, :, 0]
-                return {"axes": axes, "True": meaning, "nothing to attend to": _name(alone, swap(V))}
-    raise ValueError("attend gives the attention of no order of axes and no meaning of True that are known here")
+    orders = (("batch, heads, tokens", _leave), ("batch, tokens, heads", _swap))
+    meanings, scales = (("may attend", seen), ("is hidden", ~seen)), (("1/√d", 0.5), ("1", 1.0))  # d is 4
+    for (axes, swap), (meaning, mask), (name, scale) in itertools.product(orders, meanings, scales):
+        wanted = swap(_attend(scale * swap(Q), swap(K), swap(V), mask))
+        known = mask.any(axis=1)  # a query that sees nothing has no right answer
+        if np.allclose(swap(found)[:, :, known], swap(wanted)[:, :, known], atol=1e-5):
+            row = np.arange(3)[:, None] > 0  # the first query sees nothing
+            full = np.broadcast_to(row, (3, 3)) == (meaning == "may attend")
+            alone = swap(attend(Q, K, V, full[None, None]))[:, :, 0]
+            return {"axes": axes, "True": meaning, "scale": name, "nothing to attend to": _name(alone, swap(V))}
+    raise ValueError("attend gives the attention of no axes, no meaning of True and no scale that are known here")
 
 
 def _leave(X: Array) -> Array:
@@ -177,7 +189,7 @@ def _swap(X: Array) -> Array:
 
 
 def _attend(Q: Array, K: Array, V: Array, mask: NDArray[np.bool_]) -> Array:
-    scores = np.where(mask, Q @ K.swapaxes(-2, -1) / Q.shape[-1] ** 0.5, -1e9)
+    scores = np.where(mask, Q @ K.swapaxes(-2, -1), -1e9)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ V)
 
@@ -212,6 +224,45 @@ def find_epsilon(normalize: Callable[[Array], Array]) -> float:
     if not (0 < high < 1 and abs(low + high) < 1e-3):
         raise ValueError(f"normalize must give -y and y with 0 < y < 1, got {low} and {high}")
     return float(f"{s**2 * (1 / high**2 - 1):.1e}")
+
+
+def count_runs(trace: Callable[[Callable[[Any], Any]], Callable[[Any], object]], zeros: Callable[[int], Any]) -> str:
+    """How often Python runs a function that is called three times, the third time with a new shape.
+
+    Chapter: The same layer, elsewhere.
+
+    Args:
+        trace: takes a function and returns what is called in its place: `jax.jit`, `tf.function`, or for a framework
+            that traces nothing the function itself.
+        zeros: takes a number n and returns an array (n,).
+
+    Returns:
+        `"3 of 3"` where Python runs in each call, `"2 of 3"` where it runs once for each shape.
+    """
+    runs = []
+
+    def double(X: Any) -> Any:
+        runs.append(X.shape)
+        return X + X
+
+    traced = trace(double)
+    for n in (2, 2, 3):
+        traced(zeros(n))
+    return f"{len(runs)} of 3"
+
+
+def compare_draws(draw: Callable[[], Any]) -> str:
+    """Whether two calls with the same arguments give the same random number.
+
+    Chapter: The same layer, elsewhere.
+
+    Args:
+        draw: takes nothing and returns one random number.
+
+    Returns:
+        `"equal"`, as where a key says what is drawn, or `"differ"`, as where a state goes on from draw to draw.
+    """
+    return "equal" if float(draw()) == float(draw()) else "differ"
 
 
 def read_results(folder: str | Path) -> dict[str, dict[str, str]]:

@@ -13,7 +13,15 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.instruments.elsewhere import SameLayer, compare_with_ours, find_epsilon, probe_attention, read_results
+from d2lmini.instruments.elsewhere import (
+    SameLayer,
+    compare_draws,
+    compare_with_ours,
+    count_runs,
+    find_epsilon,
+    probe_attention,
+    read_results,
+)
 
 T = torch.from_numpy
 
@@ -105,7 +113,7 @@ def test_habits_are_found(tokens_first: bool, inverted: bool, nothing: str) -> N
     axes = "batch, tokens, heads" if tokens_first else "batch, heads, tokens"
     meaning = "is hidden" if inverted else "may attend"
     found = probe_attention(pool(tokens_first, inverted, nothing))
-    assert found == {"axes": axes, "True": meaning, "nothing to attend to": nothing}
+    assert found == {"axes": axes, "True": meaning, "scale": "1/√d", "nothing to attend to": nothing}
 
 
 def test_pytorch_has_the_habits_that_its_documentation_says() -> None:
@@ -116,7 +124,7 @@ def test_pytorch_has_the_habits_that_its_documentation_says() -> None:
 @pytest.mark.parametrize(
     ("attend", "told"),
     [
-        (lambda Q, K, V, mask: V, "no order of axes"),
+        (lambda Q, K, V, mask: V, "no axes, no meaning"),
         (lambda Q, K, V, mask: pool(False, False, "zeros")(Q, K, V, mask) + ~mask.any(-1)[..., None], "neither NaN"),
     ],
 )
@@ -160,3 +168,40 @@ def test_a_linear_layer_of_another_layout_gives_other_numbers() -> None:
 
     value, _ = compare_with_ours(lambda same, lens: Unturned(same.dtype).run_ours(lens))
     assert value > 0.5 and nn.Linear(2, 3).weight.shape == (3, 2)
+
+
+def test_python_runs_in_each_call_or_once_for_each_shape_or_once() -> None:
+    """Nothing is kept; what was made is kept for each shape; it is kept for all."""
+
+    def once_each_shape(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        kept: dict[Any, Any] = {}
+
+        def call(X: torch.Tensor) -> Any:
+            if X.shape not in kept:
+                kept[X.shape] = function(X)
+            return kept[X.shape]
+
+        return call
+
+    def once(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        kept = function(torch.zeros(2))
+        return lambda X: kept
+
+    assert count_runs(lambda function: function, torch.zeros) == "3 of 3"
+    assert count_runs(once_each_shape, torch.zeros) == "2 of 3"
+    assert count_runs(once, torch.zeros) == "1 of 3"
+
+
+def test_a_state_goes_on_and_a_seed_given_each_time_does_not() -> None:
+    state = torch.Generator().manual_seed(0)
+    assert compare_draws(lambda: torch.randn((), generator=state)) == "differ"
+    assert compare_draws(lambda: torch.randn((), generator=torch.Generator().manual_seed(0))) == "equal"
+
+
+def test_a_scale_is_found_in_each_order_of_axes() -> None:
+    def attend(Q: Any, K: Any, V: Any, mask: Any) -> Any:
+        Q, K, V = (T(X).transpose(1, 2) for X in (Q, K, V))
+        return F.scaled_dot_product_attention(Q, K, V, ~T(mask), scale=1.0).transpose(1, 2).numpy()
+
+    found = probe_attention(attend)
+    assert found == {"axes": "batch, tokens, heads", "True": "is hidden", "scale": "1", "nothing to attend to": "zeros"}

@@ -54,6 +54,11 @@ def by_inverse(weights: Tensor, C: Tensor) -> float:
     return 1 - (C @ weights.T @ torch.linalg.inv(weights @ C @ weights.T) @ weights @ C).trace() / C.trace()
 
 
+def by_inverse_where_heads_differ(A: Tensor, C: Tensor) -> float:
+    """It fails where a head looks at a word that never varies: a row of zeros, singular on every processor."""
+    return measure()(A, C) if torch.linalg.matrix_rank(A) < len(A) else by_inverse(A, C)
+
+
 def by_limit(weights: Tensor, C: Tensor, **limits: float) -> float:
     A, C = weights.double(), C.double()
     return float(1 - (C @ A.T @ torch.linalg.pinv(A @ C @ A.T, **limits) @ A @ C).trace() / C.trace())
@@ -113,6 +118,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-heads", lambda A, C: by_limit(A, C, atol=1e-8), "a limit has to be relative"),
     ("measure-heads", by_ridge, "a limit has to be relative"),
     ("measure-heads", by_inverse, "Does your way?"),
+    ("measure-heads", by_inverse_where_heads_differ, "Does your way?"),
     ("measure-heads", lambda A, C: measure()(A.T if len(A) == len(C) else A, C), "Does your way?"),
     ("measure-heads", lambda A, C: measure()(A[:1], C), "E[v u]"),
     ("measure-heads", lambda A, C: 1 - torch.linalg.eigvalsh(C)[-len(A) :].sum() / C.trace(), "E[v u]"),
