@@ -63,6 +63,15 @@ class _Late(_Restarting):
     late = 1
 
 
+class _Crowded(DecoderOnlyTransformer):
+    """All tokens of a later step stand at the position of its first."""
+
+    def embed(self, tokens: Tensor, offset: int | Tensor = 0) -> Tensor:
+        if not (isinstance(offset, int) and offset > 0):
+            return super().embed(tokens, offset)
+        return torch.cat([super(_Crowded, self).embed(tokens[:, [i]], offset) for i in range(tokens.shape[1])], dim=1)
+
+
 def _take(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
     logits, state, _ = inner.step(tokens, state)
     return logits, state
@@ -168,6 +177,7 @@ _MUTANTS = [
     _subject("leaks when it decodes several tokens in one step", go_on=_change(_leak)),
     _subject("answers without reading", read=_answer_always, go_on=_answer_always),
     _subject("reads no token but the newest", read=_read_alone, go_on=_read_alone),
+    _subject("gives all tokens of a step one position, except of the first step", kind=_Crowded),
 ]
 
 

@@ -95,7 +95,10 @@ _MUTANTS = [
         "has one head several times", lambda X, num_heads: _split(X, num_heads)[:, :1].expand(-1, num_heads, -1, -1)
     ),
     _subject("joins the heads in the wrong order", join=lambda heads: _join(heads.flip(1))),
-    _subject("changes numbers that it should only move", lambda X, num_heads: _split(X, num_heads).clamp(min=0)),
+    _subject(
+        "makes 0 of numbers that it should only move, if they are negative",
+        lambda X, num_heads: _split(X, num_heads).clamp(min=0),
+    ),
 ]
 
 

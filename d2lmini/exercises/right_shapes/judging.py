@@ -123,6 +123,8 @@ def _read_verdict(found: Any) -> bool:
         return found is None or bool(found)
     if isinstance(found, Tensor) and str(found.dtype) == "torch.bool" and found.dim() == 0:
         return bool(found)
-    hint = "one verdict for all: does a comparison need .all()? Nothing returned counts as accepted"
     claim = "a test returns True or False, or raises AssertionError"
-    raise WrongAnswer(claim, hint, got=found if isinstance(found, (int, float, str)) else type(found).__name__)
+    if isinstance(found, (int, float)):
+        raise WrongAnswer(claim, "it returns a number: compare it with one", got=found)
+    hint = "one verdict for all: does a comparison need .all()? Nothing returned counts as accepted"
+    raise WrongAnswer(claim, hint, got=found if isinstance(found, str) else type(found).__name__)

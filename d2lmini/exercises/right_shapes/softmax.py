@@ -82,6 +82,7 @@ _MUTANTS = [
     _subject("does something to a query that sees nothing", lambda s, mask: _fill(s, mask, -1e6)),
     _subject("can be spoilt by a hidden score, if that is large enough", _renormalise),
     _subject("cannot stand large scores", _overflow),
+    _subject("forgets the dtype that it was given", lambda s, mask: masked_softmax(s.float(), mask=mask)),
     _subject("is right in float32 alone", lambda s, mask: _fill(s, mask, -1e6) * mask),
 ]
 

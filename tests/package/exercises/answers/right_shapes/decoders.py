@@ -125,6 +125,15 @@ def exactly(model: Any) -> bool:
     return torch.equal(decode(model, tokens, [1] * 8), model(tokens))
 
 
+def with_a_prompt(model: Any) -> Any:
+    """The first step has several tokens, and no other step has."""
+    model.eval()
+    tokens = draw(model)
+    whole, other = model(tokens), model(torch.cat([(tokens[:, :1] + 1) % model.vocab_size, tokens[:, 1:]], 1))
+    alone = torch.cat([model(row[None]) for row in tokens])
+    return near(decode(model, tokens, [5, 1, 1, 1]), whole) & near(alone, whole) & ~near(other[:, -1], whole[:, -1])
+
+
 RIGHT: dict[str, list[Any]] = {"test-decoder": [by_properties, by_assertions]}
 WRONG: list[tuple[str, Any, str]] = [
     ("test-decoder", 1, "pass the function itself"),
@@ -137,6 +146,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("test-decoder", in_training, "model.eval()"),
     ("test-decoder", fixed_words, "model.vocab_size"),
     ("test-decoder", too_long, "model.max_len"),
+    ("test-decoder", with_a_prompt, "gives all tokens of a step one position"),
     ("test-decoder", causal, "restarts its positions"),
     ("test-decoder", short, "forgets in decoding"),
     ("test-decoder", one_row, "past of another row"),
