@@ -37,7 +37,7 @@ class WrongAnswer(Exception):
 
 
 def shorten(value: Any) -> str:
-    """One line, cut where it is long: numbers with six digits at most. A value that cannot be written is named."""
+    """One line, cut where it is long: numbers with five digits at most. A value that cannot be written is named."""
     line = ""
     try:
         for piece in _write(value):
@@ -99,7 +99,7 @@ def _write(value: Any) -> Iterator[str]:
             yield from _write(value[i])
         yield "]"
     elif isinstance(value, float):
-        yield f"{value:.6g}"
+        yield f"{value:.5g}"  # more would differ from processor to processor
     elif isinstance(value, (str, bytes, dict, set, frozenset)) and len(value) > _LONGEST:
         yield str(value[: _LONGEST + 1]) if isinstance(value, (str, bytes)) else f"{name_shape(value)} of {len(value)}"
     else:
