@@ -1,6 +1,6 @@
 """Scores so far from 0 that no finite penalty serves, and what is asked where an answer fails on them."""
 
-FAR = 2.0**60  # of queries and keys: their products are 2**120, and still numbers in float32
+FAR = 2.0**63  # of queries and keys: three times their product is still a number in float32, and 2**128 is none
 
 OVERFLOW = "large scores: does an exp overflow, or a limit cut them off? F.softmax takes each row's largest away first"
 OUTWEIGHED = "what is left for the others after the softmax? Mask before it; only minus infinity makes a weight 0"

@@ -189,7 +189,7 @@ def _expect_extreme_scores(leave_out: Any) -> None:
     for told, shown in ((plain, every), (plain, first), (plain, first[::-1]), (huge, [[0, 1, 1]] * 2)):
         _expect_extreme(leave_out, *apart, told, shown, _SHARE)
     _expect_extreme(leave_out, [[1, 0, 0, 0]] * 2, [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]], plain, first, _SHARE)
-    low = [[-1, -1, -1, -1], [-2, -2, -2, -2], [-2, -2, -2, -2]]
+    low = [[-2.5, 0, 0, 0], [-3, 0, 0, 0], [-3, 0, 0, 0]]
     _expect_extreme(leave_out, [[1, 1, 1, 1]] * 2, low, [[0, 1], [3, 4], [6, 8]], [[1, 1, 0], [0, 1, 0]], LOW)
     high = ([[1, 0, 0, 0], [0, 1, 1, 0]], [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]])
     _expect_extreme(leave_out, *high, plain, [[1, 1, 0], [1, 1, 1]], OVERFLOW)
@@ -200,7 +200,7 @@ def _expect_extreme(
 ) -> None:
     """The right outputs where queries and keys are these times a factor."""
     arguments = [*(factor * torch.tensor(part) for part in (queries, keys)), torch.tensor(values).float()]
-    times = "2.0**60" if factor == FAR else "1.0"
+    times = "2.0**63" if factor == FAR else "1.0"
     arguments.append(torch.tensor(mask).bool())
     expect_close(
         _call(leave_out, arguments),

@@ -91,6 +91,8 @@ def check_direction_only(answer: Any) -> str:
         opposite = (directions[0] + directions[1]).norm() < rounding
         hint = "the opposite direction is another one" if opposite else "multiply one query by a number"
         raise WrongAnswer("both queries have the same direction", hint, given="their directions", got=directions)
+    # exactly of the first one's direction, which rounding has moved
+    query_b = query_a * (query_b.abs().max() / query_a.abs().max())
     weights = [F.softmax(keys @ query / math.sqrt(len(query)), 0) for query in (query_a, query_b)]
     difference = (weights[0] - weights[1]).abs().max().item()
     if not difference >= 0.2:
@@ -107,6 +109,11 @@ def _explain_likeness(query_a: Tensor, query_b: Tensor, keys: Tensor, weights: l
         return "all keys are equal, and so are the scores of each query: choose keys that differ"
     if all(weight.max() - weight.min() < 1e-9 for weight in weights):
         return "do the scores of a query differ at all? Print keys @ query for both"
-    if max(weight.max() for weight in weights) > 1 / len(keys) + 0.25:
-        return "one query sees mostly a single key. Make the other one much shorter: what do its weights become?"
+    longer = max(query_a, query_b, key=torch.linalg.vector_norm)
+    scores = keys @ longer / math.sqrt(len(longer))
+    if (F.softmax(scores, 0) - F.softmax(1e6 * (scores - scores.max()), 0)).abs().max() < 0.05:
+        return (
+            "both have found their best keys: a longer query changes nothing. Make the other one much shorter: what do "
+            "its weights become?"
+        )
     return "the weights of both are still nearly equal: make one query much longer, or choose keys that differ more"

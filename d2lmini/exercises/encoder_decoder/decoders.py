@@ -11,7 +11,17 @@ from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.pooling import DotProductAttention
-from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_shape, is_near
+from d2lmini.exercises.arguments import IN_PLACE
+from d2lmini.exercises.core import (
+    WrongAnswer,
+    checker,
+    expect_close,
+    expect_function,
+    expect_shape,
+    expect_unchanged,
+    is_near,
+)
+from d2lmini.exercises.gradients import expect_gradients
 from d2lmini.exercises.inputs import draw_inputs
 
 Block = Callable[[Tensor, Tensor], Tensor]
@@ -35,7 +45,7 @@ def _ffn(X: Tensor) -> Tensor:
     return X.cumsum(dim=-1).sin()
 
 
-@checker("debug-decoder")
+@checker("debug-decoder", trained=True)
 def check_debug_decoder(decoder: Any) -> str:
     """A pre-norm decoder block: causal in both modes, keys and values from the memory, added to the stream."""
     expect_function(decoder)
@@ -47,7 +57,27 @@ def check_debug_decoder(decoder: Any) -> str:
             expected = _decode(X, memory)
             hint = "" if is_near(got, expected, 1e-4) else _find_fault(decoder, X, memory)
             expect_close(got, expected, claim="it is a pre-norm decoder block", given=given, hint=hint)
-    return "causal in training and in evaluation, keys and values from the memory, all added to the stream"
+            expect_unchanged("X", X, X, IN_PLACE, given=given)
+            expect_unchanged("memory", memory, memory, IN_PLACE, given=given)
+    X[0, 1] = 0
+    expect_close(
+        _run_decoder(decoder, X / 1000, memory, training),
+        _decode(X / 1000, memory),
+        claim="a token of small or equal features has a norm, too",
+        given=f"{draw}; X[0, 1] = 0; X = X / 1000; {_CODE}; training = {training}",
+        hint="where is the norm's epsilon? Under the root: 1e-5, as nn.LayerNorm has",
+    )
+    (X, memory), draw = draw_inputs(1, most=9, X=(2, 5, 4), memory=(2, 3, 4))
+    expect_gradients(
+        lambda X, memory: decoder(X, memory, _back, _across, _ffn, True),
+        _decode,
+        given=f"{draw}; {_CODE}; training = True",
+        X=X,
+        memory=memory,
+    )
+    return (
+        "causal in training and in evaluation, keys and values from the memory, all added to the stream; gradients too"
+    )
 
 
 def _run_decoder(decoder: Any, X: Tensor, memory: Tensor, training: bool, given: str = "") -> Tensor:

@@ -119,13 +119,18 @@ def _list_wrong_changes(
 
 def _expect_no_effect(padding_effect: Any, sentences: list[Tensor], given: str) -> None:
     torch.manual_seed(0)
-    encoder = TransformerEncoder(8, 8, 16, 2, 2, 0.0).eval()
-    before = [sentence.clone() for sentence in sentences]
+    encoder = TransformerEncoder(8, 8, 16, 2, 2, 0.5).eval()
+    before, modes = [sentence.clone() for sentence in sentences], list[bool]()
+    encoder.register_forward_pre_hook(lambda module, _: modes.append(module.training))
+    found = padding_effect(encoder, sentences)
+    if any(modes):
+        hint = "in training mode dropout draws new numbers each time: is it padding that you measure then?"
+        raise WrongAnswer("the encoder stays in evaluation mode", hint, given=given, got="training mode")
     expect_measured(
-        padding_effect(encoder, sentences),
+        found,
         0.0,
         claim="it is 0 for an encoder that hides its padding",
-        given=given.replace("an encoder that leaks", "d2l.TransformerEncoder(8, 8, 16, 2, 2, 0.0).eval()"),
+        given=given.replace("an encoder that leaks", "d2l.TransformerEncoder(8, 8, 16, 2, 2, 0.5).eval()"),
         hint="compare with the sentence *alone*, without padding; and where there is padding, valid_lens says so",
         mistakes={},
     )

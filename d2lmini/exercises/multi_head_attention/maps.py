@@ -110,11 +110,11 @@ def _list_wrong_scores(mha: nn.MultiheadAttention, X: Tensor, lens: Tensor) -> M
 
 
 def _expect_extreme_weights(weights_of: Any) -> None:
-    """Scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0."""
+    """Scores of up to 2**126 that are shown, or hidden, and scores that are as far below 0."""
     for high, lens, hint in (
         ([[2, 1, 0], [1, 2, 0]], [3, 2], OVERFLOW),
         ([[0, 0, 3], [0, 3, 3]], [2, 1], _OUTWEIGHED),
-        ([[-1, -2, -2], [-1, -1, -1]], [2, 1], LOW),
+        ([[-3, -3.5, -3.5], [-3, -3, -3]], [2, 1], LOW),
     ):
         mha = nn.MultiheadAttention(4, 2, bias=False, batch_first=True).eval()
         with torch.no_grad():
@@ -128,7 +128,7 @@ def _expect_extreme_weights(weights_of: Any) -> None:
                 _weigh(_score(mha, X), 2, valid_lens_mask(own, 3)),
                 claim="a padded key gets no weight, whatever the scores",
                 given="mha = torch.nn.MultiheadAttention(4, 2, bias=False, batch_first=True).eval(); "
-                "W = mha.in_proj_weight.data.zero_(); W[[0, 2], 0] = 2.0**60; W[[4, 6], 1] = 2.0**60; "
+                "W = mha.in_proj_weight.data.zero_(); W[[0, 2], 0] = 2.0**63; W[[4, 6], 1] = 2.0**63; "
                 f"X = torch.ones(2, 3, 4); X[:, :, 1] = torch.tensor({high}); valid_lens = torch.tensor({lens})",
                 hint=hint,
             )

@@ -62,8 +62,10 @@ def check_causal_self_attention(attend: Any) -> str:
         attend, 1, 5, (3, 6, 3, 2, 5), [[0, 0, 0, 300, 300, 300], [12, 12, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]]
     )
     _expect_attention(attend, 1, 6, (3, 8, 4, 2, 3), [[1, 2, 1, 1, 2, 2, 1, 2], [5] * 8, [2, 2, 0, 0, 2, 1, 0, 1]])
-    large = [[0, 256, 0, 512, 256, 257], [65536, 0, 65792, 65536, 256, 0]]  # alike in few bits, or far from the others
-    _expect_attention(attend, 1, 7, (2, 6, 3, 2, 3), large, "sentences are told apart by their numbers, however large")
+    most = 2**24  # and one more: the same number in float32
+    # alike in few bits, or far from the others
+    large = [[0, 256, 0, 512, 256, 257], [65536, 0, 65792, 65536, 256, 0], [most, 1, most + 1, most, 1, most + 1]]
+    _expect_attention(attend, 1, 7, (3, 6, 3, 2, 3), large, "sentences are told apart by their numbers, however large")
     _expect_extreme_scores(attend)
     return "weights and output are right, for three sets of sizes, packed and mixed sentences, and extreme scores"
 
@@ -108,13 +110,13 @@ def _allow(sentence: Tensor) -> Tensor:
 
 
 def _expect_extreme_scores(attend: Any) -> None:
-    """Scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0."""
+    """Scores of up to 2**126 that are shown, or hidden, and scores that are as far below 0."""
     for high, numbers, hint in (
-        # what the keys of the tokens are: their scores are as many times 2**120
+        # what the keys of the tokens are: their scores are as many times 2**126
         ([2, 1, 0, 1], [8, 8, 8, 8], OVERFLOW),
         ([3, 0, 0, 2], [8, 6, 6, 6], OUTWEIGHED),
-        ([-1, -1, -2, -2], [2, 4, 2, 4], LOW),
-        ([-1, -1, -1, 0], [1, 2, 3, 4], LOW),
+        ([-3, -3, -3.5, -3.5], [2, 4, 2, 4], LOW),
+        ([-3, -3, -3, 0], [1, 2, 3, 4], LOW),
     ):
         X, own = torch.tensor([[[1.0, number] for number in high]]), torch.tensor([numbers])
         W_q, W_k = FAR * torch.tensor([[1, 0], [0, 0]]), FAR * torch.tensor([[0, 1], [0, 0]])
@@ -122,8 +124,8 @@ def _expect_extreme_scores(attend: Any) -> None:
             _read_pair(attend(X, W_q, W_k, torch.eye(2), own))[1],
             _compute_weights(X, W_q, W_k, mask=_allow(own)),
             claim="a token that may not be seen has no influence, whatever the scores",
-            given=f"X = torch.tensor({X.tolist()}); W_q = 2.0**60 * torch.tensor([[1, 0], [0, 0]]); "
-            "W_k = 2.0**60 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2); "
+            given=f"X = torch.tensor({X.tolist()}); W_q = 2.0**63 * torch.tensor([[1, 0], [0, 0]]); "
+            "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2); "
             f"sentence = torch.tensor([{numbers}])",
             hint=hint,
         )

@@ -72,7 +72,7 @@ def _expect_extreme_scores(layer: nn.Module, d_model: int) -> None:
             part.zero_()
             if name in ("W_q.weight", "W_k.weight"):
                 part[0, int(name[2] == "k")] = FAR
-    for high, hint in (([2, 1, 0, 0, 1], OVERFLOW), ([1, 0, 0, 0, 3], OUTWEIGHED), ([-1, -2, -2, -2, -2], LOW)):
+    for high, hint in (([2, 1, 0, 0, 1], OVERFLOW), ([1, 0, 0, 0, 3], OUTWEIGHED), ([-3, -3.5, -3.5, -3.5, -3.5], LOW)):
         X = torch.zeros(2, 5, d_model)
         X[:, :, 0], X[:, :, 1] = 1, torch.tensor(high)
         expect_close(
@@ -80,7 +80,7 @@ def _expect_extreme_scores(layer: nn.Module, d_model: int) -> None:
             _attend(layer, X)[1],
             claim="a later token has no influence, whatever the scores",
             given=f"layer = YourClass({d_model}, ...); _ = [p.data.zero_() for p in layer.parameters()]; "
-            "layer.W_q.weight.data[0, 0] = layer.W_k.weight.data[0, 1] = 2.0**60; "
+            "layer.W_q.weight.data[0, 0] = layer.W_k.weight.data[0, 1] = 2.0**63; "
             f"X = torch.zeros(2, 5, {d_model}); X[:, :, 0] = 1; X[:, :, 1] = torch.tensor({high})",
             hint=hint,
         )
@@ -201,7 +201,9 @@ def _expect_parameters(layer: nn.Module) -> None:
     if not names:
         hint = "an optimiser sees only layers that are attributes, made once in __init__ with self.W_q = ..."
     elif set(names) < set(_NAMES):
-        hint = "how many different layers are there? [layer] * 3 is one layer under three names"
+        hint = "two of the layers share a parameter: each has a weight and a bias of its own"
+        if len({id(getattr(layer, f"W_{letter}")) for letter in "qkv"}) < 3:
+            hint = "how many different layers are there? [layer] * 3 is one layer under three names"
         if all(f"W_{letter}.weight" in names for letter in "qkv"):
             hint = "each of the three has a bias, too"
     raise WrongAnswer("its parameters are those of W_q, W_k and W_v", hint, got=names)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from d2lmini.exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_unchanged
+from d2lmini.exercises.gradients import expect_gradients
 from d2lmini.exercises.inputs import draw_inputs
 from d2lmini.exercises.prediction import Number, prediction
 
@@ -136,7 +138,7 @@ class _Mix:
         return X.flip(1) + X.mean(dim=1, keepdim=True)
 
 
-@checker("add-norm")
+@checker("add-norm", trained=True)
 def check_add_norm(run_stack: Any) -> str:
     """`run_stack(X, layers, norm_first)`: layers in the residual stream, in both orders."""
     expect_function(run_stack)
@@ -170,7 +172,19 @@ def check_add_norm(run_stack: Any) -> str:
                 tolerance=tolerance,
             )
             expect_unchanged("X", tokens, tokens, "X += ... changes the caller's tensor")
-    return "both orders, also of layers that mix tokens; each token normed, epsilon under the root, a last norm"
+    for norm_first in (False, True):
+        order = _ORDERS[norm_first]
+        expect_gradients(
+            _fix(run_stack, list(three), norm_first),
+            partial(_run_stack, layers=three, order=order, last=norm_first),
+            given=f"{draw}; layers = [torch.sin, torch.cos, torch.tanh]; norm_first = {norm_first}",
+            X=X,
+        )
+    return "both orders, also of layers that mix tokens; each token normed, epsilon under the root; gradients too"
+
+
+def _fix(run_stack: Any, layers: list[Layer], norm_first: bool) -> Callable[[Tensor], Any]:
+    return lambda X: run_stack(X, layers, norm_first)
 
 
 def _run_stack(X: Tensor, layers: list[Layer], order: Order, norm: Layer = _norm, *, last: bool) -> Tensor:

@@ -15,6 +15,7 @@ class _Losses:
 
     def __init__(self, slopes: Tensor, given: str) -> None:
         self.slopes, self.given, self.calls = slopes, given, 0
+        self.own = torch.arange(1, len(slopes) + 1)  # a loss of its own for each example
 
     def __call__(self, gates: Tensor) -> Tensor:
         self.calls += 1
@@ -24,7 +25,7 @@ class _Losses:
             claim = "losses is given gates (examples, heads)"
             raise WrongAnswer(claim, hint, given=self.given, expected=tuple(self.slopes.shape), got=shape)
         # the derivative of s (g³ + g² - 2g) is 3s at 1, -2s at 0 and -s at -1
-        return (self.slopes.to(gates.dtype) * (gates**3 + gates**2 - 2 * gates)).sum(dim=1) + 5
+        return (self.slopes.to(gates.dtype) * (gates**3 + gates**2 - 2 * gates)).sum(dim=1) + self.own
 
 
 @checker("gate-importance")
@@ -37,7 +38,8 @@ def check_gate_importance(gate_importance: Any) -> str:
         [[2.0, -0.5]],
     ):
         slopes = torch.tensor(rows)
-        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 + g**2 - 2 * g)).sum(dim=1) + 5"
+        own = f"torch.arange(1, {len(rows) + 1})"
+        given = f"losses = lambda g: (torch.tensor({rows}) * (g**3 + g**2 - 2 * g)).sum(dim=1) + {own}"
         losses = _Losses(slopes, given)
         try:
             found = gate_importance(losses, slopes.shape[1], len(slopes))

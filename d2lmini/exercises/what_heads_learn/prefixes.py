@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from d2lmini.exercises.core import checker, expect_function, expect_measured
 
 _ROWS = (
-    [[0, 1, 0, 1, 2, 0]],
+    [[0, 1, 0, 1, 0, 2, 0, 1]],
     [[3, 3, 1, 3, 4, 1, 3], [16, 0, 16, 16, 40, 16, 3]],
     [[0, 1, 2, 3]],
     [[1, 2, 1], [0, 3, 4], [2, 2, 2]],
@@ -79,6 +79,9 @@ def _list_scores(letters: Tensor, weights: Tensor) -> tuple[float, dict[str, flo
             weights, _shift(latest), repeated
         ),
         "the letter may have occurred several times, not only at first": _average(weights, _shift(first), repeated),
+        "the weights on all of these places add up: a sum, not the largest of them": float(
+            (weights * after).amax(dim=2)[repeated].mean() if repeated.any() else 0.0
+        ),
         "the mean of no places is NaN: what should come out where no letter occurs twice?": _average(
             weights, after, repeated, otherwise=math.nan
         ),

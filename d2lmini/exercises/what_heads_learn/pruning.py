@@ -106,7 +106,7 @@ def check_prune_carefully(prune: Any) -> str:
         if sorted(heads) not in expected:
             hint = _find_pruning_hint(loss, num_heads, keep, sorted(heads), expected)
             if code == trap and heads == [0]:
-                hint = "if you try all sets of heads, you find this one; here one head goes at a time, from those left"
+                hint = "begin with all heads: which set with one head fewer has the lowest loss? Go on from there"
             if code == negative:
                 hint = "losses are below 0 here, and -5 is smaller than -2: which head goes first?"
             if code == large:

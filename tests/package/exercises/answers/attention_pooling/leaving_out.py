@@ -203,7 +203,7 @@ WRONG: list[tuple[str, Any, str]] = [
             leave_out(hide=lambda s, may, fill=fill: s.masked_fill(~may, fill), after=empty_rows),
             "which number is below every score?",
         )
-        for fill in (-1e5, -1e6, -1e9, -1e30)
+        for fill in (-1e5, -1e6, -1e9, -1e30, -1e38)
     ],
     *[
         (

@@ -146,6 +146,18 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-saturation", (128, 7), "look at the starter's form"),
     ("direction-only", (QUERY, 9 * QUERY, 1e-6 * KEYS), "make one query much longer"),
     ("direction-only", (QUERY, 5 * QUERY, 3 * KEYS), "Make the other one much shorter"),
+    # of nearly one direction, where the rest alone decides
+    ("direction-only", (QUERY, torch.tensor([1e6, 0.9]), torch.tensor([[0, 1e3], [0, -1e3]])), "differ at all?"),
+    (
+        "direction-only",
+        (QUERY.bfloat16(), torch.tensor([1.0, 0.015]).bfloat16(), torch.tensor([[0.0, 100], [0, -100]])),
+        "both queries are the same",
+    ),
+    (
+        "direction-only",
+        (5 * QUERY, 50 * QUERY, torch.tensor([[1.0, 0], [1, 0], [-9, 0], [-9, 1]])),
+        "a longer query changes nothing",
+    ),
     ("direction-only", (QUERY, 9 * QUERY, KEYS[1:].repeat(3, 1) * torch.tensor([[1.0], [2], [3]])), "differ at all?"),
     ("direction-only", (QUERY, 9 * QUERY, KEYS[None]), "all of one width"),
     ("direction-only", (QUERY, 9 * QUERY, KEYS.tolist(), 1), "look at the starter's form"),

@@ -90,6 +90,20 @@ def by_lengths(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn:
     return X + ffn(normed(X))
 
 
+def without_epsilon(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
+    def norm(X: Tensor) -> Tensor:
+        return (X - X.mean(dim=2, keepdim=True)) / X.std(dim=2, keepdim=True, correction=0)
+
+    Y = norm(X)
+    X = X + look_back(Y, Y, Y, mask=d2l.causal_mask(X.shape[1]))
+    X = X + look_across(norm(X), memory, memory)
+    return X + ffn(norm(X))
+
+
+def cut_off(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
+    return decoder()(X.detach(), memory, look_back, look_across, ffn, training)
+
+
 def in_place(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:
     X += decoder()(X, memory, look_back, look_across, ffn, training) - X
     return X
@@ -192,6 +206,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-decoder", lambda *args: None, "return the stream"),
     ("debug-decoder", normed_together, "each token has a norm of its own"),
     ("debug-decoder", in_place, "works in place"),
+    ("debug-decoder", without_epsilon, "the norm's epsilon"),
+    ("debug-decoder", cut_off, "cuts the result off"),
+    ("debug-decoder", torch.no_grad()(decoder()), "cuts the result off"),
     ("debug-decoder", unnormed_read, "self-attention reads through a norm"),
     ("debug-decoder", swapped, "which of them is called where?"),
     ("debug-decoder", cross_before_self, "a token looks back before it looks across"),

@@ -121,7 +121,13 @@ RIGHT: dict[str, list[Any]] = {
     "measure-padding": [padded(), one_sentence_at_a_time, with_mask, padded(lambda change: change.abs().max().item())],
 }
 
+
+def in_training(encoder: Any, sentences: Sentences) -> Any:
+    return padded()(encoder.train(), sentences)
+
+
 WRONG: list[tuple[str, Any, str]] = [
+    ("measure-padding", in_training, "in training mode dropout draws"),
     ("measure-padding", padded(lambda change: change.max()), "take its size"),
     ("measure-padding", padded(lambda change: change.abs().mean()), "not the mean"),
     ("measure-padding", padded(lambda change: change.abs().amax(dim=1).mean()), "not the mean"),

@@ -134,7 +134,7 @@ WRONG: list[tuple[str, Any, str]] = [
             lambda *a, fill=fill: by_hand(*a, mask=lambda s, may: s.masked_fill(~may[:, None, None], fill)),
             "below every score",
         )
-        for fill in (-1e4, -1e5, -1e6, -1e9, -1e30)
+        for fill in (-1e4, -1e5, -1e6, -1e9, -1e30, -1e38)
     ],
     *[
         (

@@ -129,7 +129,7 @@ WRONG: list[tuple[str, Any, str]] = [
             attend(masked=lambda scores, may, fill=fill: scores.masked_fill(~may, fill)),
             "which number is below every score?",
         )
-        for fill in (-60, -1e4, -1e5, -1e6, -1e9, -1e30)
+        for fill in (-60, -1e4, -1e5, -1e6, -1e9, -1e30, -1e38)
     ],
     *[
         ("causal-self-attention", attend(masked=lambda s, may, fill=fill: s - fill * ~may), "Mask before it")

@@ -111,6 +111,14 @@ class ByPyTorch(Layer):
         return F.scaled_dot_product_attention(Q, K, V, is_causal=True), A
 
 
+class Tied(Layer):
+    """Three layers, two of which have one matrix."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__(d_model, width)
+        self.W_k.weight = self.W_q.weight
+
+
 class WithATable(Layer):
     """A mask of fixed size, which is cut."""
 
@@ -161,10 +169,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-self-attention", WithATable, "run it yourself"),
     ("debug-self-attention", WithASmallTable, "run it yourself"),
     ("debug-self-attention", layer(order=lambda everything: torch.ones(5, 5).bool().tril()), "run it yourself"),
+    ("debug-self-attention", Tied, "two of the layers share a parameter"),
     ("debug-self-attention", ByExp, "does an exp overflow"),
     *[
         ("debug-self-attention", layer(masked=lambda s, may, fill=fill: s.masked_fill(~may, fill)), "below every score")
-        for fill in (-60, -1e4, -1e5, -1e6, -1e9, -1e30)
+        for fill in (-60, -1e4, -1e5, -1e6, -1e9, -1e30, -1e38)
     ],
     *[
         ("debug-self-attention", layer(masked=lambda s, may, fill=fill: s - fill * ~may), "Mask before it")

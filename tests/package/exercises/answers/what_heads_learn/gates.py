@@ -44,6 +44,13 @@ def mean_twice(losses: Any, num_heads: int, count: int) -> Tensor:
     return by_mean_loss(losses, num_heads, count) / count
 
 
+def weighted_by_loss(losses: Any, num_heads: int, count: int) -> Tensor:
+    gates = torch.ones(count, num_heads, requires_grad=True)
+    each = losses(gates)
+    weights = each.detach() / each.detach().sum()
+    return torch.autograd.grad(each.sum(), gates)[0].abs().mul(weights[:, None]).sum(dim=0)
+
+
 def shared_gates(losses: Any, num_heads: int, count: int) -> Tensor:
     gates = torch.ones(num_heads, requires_grad=True)
     return torch.autograd.grad(losses(gates.expand(count, num_heads)).sum(), gates)[0].abs() / count
@@ -71,6 +78,7 @@ def without_gradient(losses: Any, num_heads: int, count: int) -> Tensor:
 RIGHT: dict[str, list[Any]] = {"gate-importance": [importance, by_backward, by_jacobian, by_jacrev, by_mean_loss]}
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("gate-importance", weighted_by_loss, "then their mean"),
     ("gate-importance", lambda *a: gate_gradients(*a).mean(dim=0), "do they cancel"),
     ("gate-importance", lambda *a: gate_gradients(*a).mean(dim=0).abs(), "comes before the mean"),
     ("gate-importance", lambda *a: gate_gradients(*a).sum(dim=0).abs(), "comes before the mean"),

@@ -30,6 +30,12 @@ def score(
     return answer
 
 
+def by_largest(letters: Tensor, weights: Tensor) -> float:
+    earlier = (letters[:, :, None] == letters[:, None, :]).tril(-1)
+    counted = earlier.any(dim=2)
+    return (weights * shift(earlier)).amax(dim=2)[counted].mean().item() if counted.any() else 0.0
+
+
 def by_loops(letters: Tensor, weights: Tensor) -> float:
     found = []
     for row, A in zip(letters.tolist(), weights.tolist(), strict=True):
@@ -118,6 +124,7 @@ def with_one_memory(letters: Tensor, weights: Tensor) -> float:
 RIGHT: dict[str, list[Any]] = {"prefix-matching": [score(), by_loops, by_numpy, as_double_tensor]}
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("prefix-matching", by_largest, "a sum, not the largest"),
     ("prefix-matching", score(move=lambda marked: marked), "one column further"),
     ("prefix-matching", score(move=lambda marked: F.pad(marked, (0, 1))[:, :, 1:]), "one column to the other side"),
     ("prefix-matching", score(find=latest), "all of these places count"),
