@@ -7,13 +7,11 @@
   DOCUMENTATION_OPTIONS.LINK_SUFFIX = "";
   const asked = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const common = asked.length && asked.every((word) => [...stopwords].includes(word) || /^\d+$/.test(word));
-  Documentation.addTranslations({
-    messages: {
-      "Search finished, found ${resultCount} page(s) matching the search query.": "Places in the book: ${resultCount}.",
-      "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.":
-        common ? "Words as common as these, and numbers, are not looked for." : "No section of the book has all of these words.",
-    },
-    plural_expr: "n != 1",
+  // Not by addTranslations, which makes a function of a string: the policy of the page forbids that.
+  Object.assign(Documentation.TRANSLATIONS, {
+    "Search finished, found ${resultCount} page(s) matching the search query.": "Places in the book: ${resultCount}.",
+    "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.":
+      common ? "Words as common as these, and numbers, are not looked for." : "No section of the book has all of these words.",
   });
 
   const query = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().trim();

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.site.pages import ALL_CHAPTERS, SITE
-from tests.site.windows import open_page, open_window
+from tests.site.windows import open_page, open_window, wait_until
 
 CHAPTER = f"{SITE.as_uri()}/{ALL_CHAPTERS[0]}"
 FOCUSED = "document.activeElement.className"
@@ -49,7 +49,7 @@ def test_a_drawer_gives_the_focus_back(browser: Any, server: str, side: str, way
             else:
                 drawer.locator(".drawer-close").focus()
                 phone.keyboard.press("Enter")
-            phone.wait_for_function(f"{FOCUSED}.includes('{side}-toggle')")
+            wait_until(phone, f"{FOCUSED}.includes('{side}-toggle')")
 
 
 def test_only_code_has_a_copy_button_and_each_has_a_name(window: Any) -> None:
@@ -68,7 +68,7 @@ def test_the_copy_buttons_are_one_stop_and_arrows_lead_from_each_to_the_next(win
         window.keyboard.press(key)
         names.append(window.evaluate("document.activeElement.getAttribute('aria-label')"))
     window.keyboard.press("Enter")
-    window.wait_for_function("document.querySelector('[role=status].said').textContent.includes('copied')")
+    wait_until(window, "document.querySelector('[role=status].said').textContent.includes('copied')")
     assert window.evaluate("document.activeElement.getAttribute('aria-label')") == names[-1], "the focus stays"
     last = window.locator(".copybtn:visible").last.get_attribute("aria-label")
     assert len({*names[:2], names[3]}) == 3 and names[0] == names[2] and names[4] == last and names[5] == names[3]
@@ -81,7 +81,7 @@ def test_a_long_line_is_scrolled_by_the_keyboard(browser: Any, server: str) -> N
         assert line.get_attribute("data-more") == "right"
         line.focus()
         phone.keyboard.press("ArrowRight")
-        phone.wait_for_function("document.activeElement.dataset.more.startsWith('left')")
+        wait_until(phone, "document.activeElement.dataset.more.startsWith('left')")
 
 
 def test_the_contents_bar_marks_the_section_that_is_read(window: Any) -> None:
@@ -92,7 +92,7 @@ def test_the_contents_bar_marks_the_section_that_is_read(window: Any) -> None:
         read = """hash => { const end = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
             const marked = document.querySelector('#page-contents [aria-current=true]')?.hash;
             return marked === hash || end; }"""
-        window.wait_for_function(read, arg=hash_)
+        wait_until(window, read, hash_)
         assert window.locator("#page-contents [aria-current=true]").count() == 1
 
 
@@ -101,7 +101,8 @@ def test_the_contents_bar_marks_the_section_that_was_asked_for(window: Any, plac
     link = window.locator("#page-contents a[href^='#']").nth(place)
     link.focus()
     window.keyboard.press("Enter")
-    window.wait_for_function(
-        "document.querySelector('#page-contents [aria-current=true]')?.hash === location.hash && location.hash !== ''"
+    wait_until(
+        window,
+        "document.querySelector('#page-contents [aria-current=true]')?.hash === location.hash && location.hash !== ''",
     )
     assert window.evaluate("location.hash") == link.get_attribute("href")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.site.axe import find_faults
 from tests.site.pages import ALL_PAGES, SITE, soup
-from tests.site.windows import open_window
+from tests.site.windows import open_window, wait_until
 
 FILES = SITE.as_uri() + "/"
 VIEWS = [("light", 1280), ("dark", 390)]
@@ -28,8 +28,8 @@ FIRST = {
 def ask(window: Any, site: str, query: str) -> list[str]:
     """Where each result leads, in their order."""
     window.goto(f"{site}search.html?q={query}")
-    window.wait_for_function(
-        "/Places|No section|not looked for/.test(document.querySelector('.search-summary')?.textContent)"
+    wait_until(
+        window, "/Places|No section|not looked for/.test(document.querySelector('.search-summary')?.textContent)"
     )
     links: list[str] = window.locator("ul.search li > a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
     return links

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,6 +32,15 @@ def open_window(browser: Any, server: str, theme: str = "light", width: int = 12
     context.close()
 
 
+def wait_until(window: Any, script: str, argument: Any = None) -> None:
+    """Wait until a script gives something true. Playwright would evaluate a string, which a page's policy forbids."""
+    end = time.monotonic() + 30
+    while not window.evaluate(script, argument):
+        if time.monotonic() > end:
+            raise TimeoutError(f"still not true after 30 seconds: {script}")
+        window.wait_for_timeout(50)
+
+
 def open_page(window: Any, address: str) -> None:
     window.goto(address)
     window.evaluate("document.fonts.ready")  # a page that is left before counts its fonts as not loaded
@@ -39,7 +49,7 @@ def open_page(window: Any, address: str) -> None:
 def switch_theme(window: Any, theme: str) -> None:
     """As when the reader's system goes dark."""
     window.emulate_media(color_scheme=theme)
-    window.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+    wait_until(window, f"document.documentElement.dataset.theme === '{theme}'")
 
 
 def press_switch(window: Any, theme: str) -> None:
@@ -47,4 +57,4 @@ def press_switch(window: Any, theme: str) -> None:
     for _ in ("auto", "light", "dark"):
         if window.evaluate("document.documentElement.dataset.mode") != theme:
             window.locator(".theme-switch-button").first.dispatch_event("click")
-    window.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+    wait_until(window, f"document.documentElement.dataset.theme === '{theme}'")

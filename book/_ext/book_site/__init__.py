@@ -21,6 +21,7 @@ PARTS = (
     "package",
     "weight",
     "styles",
+    "policy",
 )
 
 

@@ -20,7 +20,7 @@ TIDIED = {
     r'data-bs-title="Color mode"': 'data-bs-title="Colours"',
     r"<title>Search - ": "<title>Search &#8212; ",
     r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
-    r'<button class="([^"]*\b(?:(?:primary|secondary)-toggle|btn-fullscreen)[^"\s]*)': r'<button class="\1 pst-js-only',
+    r'<button class="([^"]*\b(?:primary|secondary)-toggle[^"\s]*)': r'<button class="\1 pst-js-only',
     r'title="Toggle primary sidebar"': 'title="Chapters"',
     r'title="Toggle secondary sidebar"': 'title="Contents"',
     r'(<div class="[^"]*\bcell_input docutils container")>': r'\1 role="group" aria-label="Code">',
@@ -45,7 +45,7 @@ COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
 def adjust_theme(app: Sphinx, config: Config) -> None:
     """One search box; no button that a chapter has below its title, or that leads to a repository that is not set."""
     options = config.html_theme_options
-    options["use_download_button"] = False
+    options["use_download_button"] = options["use_fullscreen_button"] = False
     options.setdefault("navbar_persistent", [])
     options["article_header_start"] = ["toggle-primary-sidebar.html", "book-title.html"]
     url = options.get("repository_url", "")
