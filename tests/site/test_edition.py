@@ -52,3 +52,11 @@ def test_a_number_is_reported_with_the_system_that_gave_it() -> None:
     command = fields["system"]["attributes"]["placeholder"].removeprefix('python -c "').removesuffix('"')
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0 and PROJECT["version"] in done.stdout, done.stderr
+
+
+def test_what_holds_a_program_is_tested_where_the_page_on_security_says() -> None:
+    text = (ROOT / "SECURITY.md").read_text("utf-8")
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")][2:]
+    paths = re.findall(r"`((?:tests|tools)/[^`]+)`", text)
+    assert len(rows) == 7 and all("`tests/" in row[-1] for row in rows)
+    assert paths and all((ROOT / path).exists() for path in paths)

@@ -62,7 +62,7 @@ def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) 
     out = io.StringIO()
     try:
         with redirect_stdout(out), _limit_time(2 * seconds):
-            value = eval(expression, shell.user_ns)
+            value = eval(expression, shell.user_ns)  # noqa: S307 - what this process is for: see SECURITY.md
             _check(name, value)
     except BaseException as error:  # whatever the notebook does, the others are marked
         return f"no answer: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
