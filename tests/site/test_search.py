@@ -106,3 +106,12 @@ def test_a_result_shows_the_words_and_leads_to_the_section_where_they_are_marked
         window.wait_for_selector(f"#{anchor} .highlighted >> visible=true")
         assert 0 <= window.locator(f"#{anchor}").bounding_box()["y"] < 400
         assert find_faults(window) == [] and window.complaints == []
+
+
+def test_without_a_script_the_page_says_what_to_read_instead(browser: Any, server: str) -> None:
+    with open_window(browser, server, width=390, java_script_enabled=False) as window:
+        window.goto(f"{server}search.html")
+        article = window.locator(".bd-search-container")
+        assert article.locator("form").is_hidden() and not article.locator(".admonition").count()
+        article.get_by_role("link", name="glossary").click()
+        assert window.url == f"{server}book/glossary.html"

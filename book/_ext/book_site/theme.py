@@ -26,6 +26,12 @@ TIDIED = {
     r'(<div class="[^"]*\bcell_input docutils container")>': r'\1 role="group" aria-label="Code">',
     r'(<div class="[^"]*\bcell_output docutils container")>': r'\1 role="group" aria-label="Output">',
 }
+# In place of an error with a sign that only a script draws, and of a field that would do nothing.
+NO_SEARCH = """<noscript>
+      <p>Searching needs JavaScript. The <a href="book/glossary.html">glossary</a> lists the words of the book,
+      <a href="book/intro.html">its title page</a> the chapters.</p>
+      <style>.bd-search-container form { display: none !important; }</style>
+    </noscript>"""
 LOST = """<h1>Page not found</h1>
 <p>There is no page at this address. The book begins <a href="{prefix}book/intro.html">on its title page</a>, which
 lists its chapters. Or search all of them:</p>
@@ -90,6 +96,7 @@ def tidy_pages(app: Sphinx, error: Exception | None) -> None:
         html = page.read_text("utf-8")
         for old, new in TIDIED.items():
             html = re.sub(old, new, html)
+        html = re.sub(r'<noscript>\s*<div class="admonition error">.*?</noscript>', NO_SEARCH, html, flags=re.DOTALL)
         page.write_text(html, "utf-8")
 
 
