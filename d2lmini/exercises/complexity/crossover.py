@@ -61,7 +61,7 @@ def _mix(X: Tensor) -> Any:
 
 
 _CROSS = "lambda X: d2l.MultiHeadAttention(d, d, d, d, 2, 0)({0}, *[torch.zeros(1, {1}, d)] * 2)"
-_WIDE = 49_159  # f and g cross at a number that half precision can write
+_WIDE = 49_927  # f and g cross at a number that half precision can write
 # The code of a layer, as a report shows it, and what makes the layer from its width.
 _LAYERS: dict[str, Callable[[int], Callable[[Tensor], Any]]] = {
     "d2l.SelfAttention(d)": SelfAttention,
@@ -167,7 +167,7 @@ def _find_hint(got: Any, probe: _Probe) -> str:
         if expected > _LONGEST:
             hint = f"they cross beyond {_LONGEST} tokens, where only the formula goes: how far does your search go?"
         elif expected == 1:
-            hint = "at n = 1 f costs as much already: does your search begin there?"
+            hint = "at n = 1 f costs as much as g already, or more: what does your function do there?"
         elif probe.without_c:
             hint = "at n = 1 f is cheaper and for many tokens it is, too. What about the lengths between?"
     elif isinstance(got, float) and not got.is_integer():

@@ -102,8 +102,8 @@ def check_odd_width(rows: Any) -> str:
 
 # The farthest has a single frequency, 1, so that its angles are exact; and no memory holds a table so long.
 _TABLES = (
-    *((0, 4, 6), (0, 3, 5), (7, 2, 6), (2, 5, 3), (4, 2, 1), (1, 3, 2), (10**15 + 1, 2, 2)),
-    *((300_001, 2, 6), (10**9 + 7, 3, 5)),
+    *((0, 4, 6), (0, 3, 5), (7, 2, 6), (2, 5, 3), (4, 2, 1), (1, 3, 2), (10**15 - 3, 2, 2)),
+    *((300_001, 2, 6), (10**9 - 7, 3, 5)),
 )
 
 
@@ -160,7 +160,7 @@ def _make_halves(position: int, d: int) -> Tensor:
 def check_step_matrix(make: Any) -> str:
     """`make(delta, d)`: the matrix M with M p_i = p_(i + delta), for rows with all sines before all cosines."""
     expect_function(make)
-    steps = ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64), (100_000, 6), (-70_001, 4))
+    steps = ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64), (100_000, 6), (-70_001, 4), (1_000_003, 6))
     for delta, d in steps:
         given = f"delta, d = {delta}, {d}"
         M = convert_tensor(make(delta, d), torch.empty(d, d))

@@ -269,5 +269,5 @@ prediction(
             "is your function right? A larger product may be many places further away": 6,
         },
     ),
-    right="18 and 4: neither the largest base nor the smallest is best for telling distances",
+    right="18 and 4: at this width 100 is better than both 10000 and 10",
 )

@@ -44,7 +44,7 @@ def of_complex_numbers(delta: int, d: int) -> list[list[float]]:
     """Right: cosine + i sine is multiplied by a number of length 1."""
     M = torch.zeros(d, d, dtype=torch.float64)
     for j in range(d // 2):
-        turn = torch.exp(torch.tensor(1j * delta * 10000 ** (-2 * j / d)))
+        turn = torch.exp(torch.tensor(1j * delta * 10000 ** (-2 * j / d), dtype=torch.complex128))
         M[j, j] = M[j + d // 2, j + d // 2] = turn.real
         M[j, j + d // 2], M[j + d // 2, j] = turn.imag, -turn.imag
     return M.tolist()
@@ -55,6 +55,13 @@ def exponential(delta: int, d: int) -> Tensor:
     omega = (10000 ** (-torch.arange(0, d, 2).double() / d)).diag()
     zero = torch.zeros_like(omega)
     return torch.matrix_exp(delta * torch.cat([torch.cat([zero, omega], 1), torch.cat([-omega, zero], 1)]))
+
+
+def float32_frequencies(delta: int, d: int) -> Tensor:
+    """The angles are in double precision, what they are made from is not."""
+    angles = delta * (10000 ** (-torch.arange(0, d, 2).double() / d)).float().double()
+    cos, sin = angles.cos().diag(), angles.sin().diag()
+    return torch.cat([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)])
 
 
 def float32_blocks(delta: int, d: int) -> Tensor:
@@ -98,6 +105,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
+    ("step-matrix", float32_frequencies, "computed in double precision?"),
     ("step-matrix", pairs, "in which column does it stand here?"),
     ("step-matrix", lambda delta, d: pairs(-delta, d), "in which column does it stand here?"),
     ("step-matrix", lambda delta, d: pairs(delta, d).T, "in which column does it stand here?"),
