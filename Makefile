@@ -38,7 +38,7 @@ TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks chapter frameworks serve zip pdf epub slides student mark edition \
+.PHONY: help book test code site paper notebooks chapter frameworks mutants serve zip pdf epub slides student mark edition \
     repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -101,6 +101,9 @@ frameworks: ## run the same layer in other frameworks and compare, in environmen
 	@$(MAKE) --no-print-directory -k $(FRAMEWORKS:%=.build/frameworks/%)
 	@echo "The frameworks: compared. Where a notebook is new: make notebooks CHAPTERS=elsewhere"
 
+mutants: .venv-mutants/.ready ## plant small faults into the package: does a test notice? Hours; GROUPS="attention" for a part
+	@.venv-mutants/bin/python -m tools.mutants $(GROUPS) --jobs $(JOBS)
+
 serve: ## make the book and show it at http://localhost:8000 (PORT=8001 for another port)
 	@$(MAKE) --no-print-directory book
 	@$(PY) -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2>/dev/null \
@@ -160,7 +163,7 @@ $(READY): requirements.txt
 	@rm -f $(VENV)/.half-made && mv $@.new $@
 
 # The other frameworks. MXNet is a last word for Python 3.11 alone.
-.venv-frameworks/.ready .venv-mxnet/.ready: .venv-%/.ready: requirements-%.txt
+.venv-frameworks/.ready .venv-mxnet/.ready .venv-mutants/.ready: .venv-%/.ready: requirements-%.txt
 	@$(PYTHON) -m venv --clear .venv-$*
 	@echo "Installing what $< lists into .venv-$*"
 	@.venv-$*/bin/python -m pip install --quiet --requirement $<
