@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,12 @@ def interleaved(state: Any, num_heads: int) -> Any:
 
 RIGHT: dict[str, list[Any]] = {
     "transposed-kernel": [60, 60.0, math.degrees(math.acos(0.5)), np.float32(60)],
-    "port-a-layer": [port, port_in_numpy],
+    "port-a-layer": [
+        port,
+        port_in_numpy,
+        lambda s, h: types.MappingProxyType(port(s, h)),
+        lambda s, h: torch.nn.ParameterDict(port(s, h)),
+    ],
     "port-a-mask": [
         lambda attn_mask, key_padding_mask: ~attn_mask[None, None] & ~key_padding_mask[:, None, None],
         lambda attn_mask, key_padding_mask: ~(attn_mask | key_padding_mask[:, None])[:, None],
@@ -85,6 +91,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("transposed-kernel", 30, "there are two outputs"),
     ("transposed-kernel", -60, "without its sign"),
     ("transposed-kernel", 180, "half a circle"),
+    ("transposed-kernel", math.pi / 3, "in degrees"),
     ("transposed-kernel", 45, "what does the transpose of a rotation do"),
     ("port-a-layer", unturned, "a kernel begins with the inputs"),
     ("port-a-layer", interleaved, "side by side"),
@@ -96,7 +103,8 @@ WRONG: list[tuple[str, Any, str]] = [
         "begins",
     ),
     ("port-a-layer", change(query_bias=lambda s, h: s["in_proj_bias"].chunk(3)[0]), "write the shape"),
-    ("port-a-layer", change(query_bias=lambda s, h: 0 * port(s, h)["query_bias"]), "query, key, value"),
+    ("port-a-layer", change(query_bias=lambda s, h: 0 * port(s, h)["query_bias"]), "none is changed"),
+    ("port-a-layer", change(query=lambda s, h: 1.001 * port(s, h)["query"]), "none is changed"),
     ("port-a-layer", lambda s, h: {name: port(s, h)[name] for name in NAMES}, "the names are"),
     ("port-a-layer", lambda s, h: [], "the names are"),
     ("port-a-layer", change(query=lambda s, h: "kernel"), "return a tensor"),
@@ -109,9 +117,17 @@ WRONG: list[tuple[str, Any, str]] = [
     ("port-a-mask", lambda a, p: ~a.mT[None, None] & ~p[:, None, None], "exchanged"),
     ("port-a-mask", lambda a, p: ~a[None, None] | p[:, None, None], "for one query"),
     ("port-a-mask", lambda a, p: ~a & ~p[:, None], "gets two axes in front"),
+    ("port-a-mask", lambda a, p: (~a & ~p[:, None])[:, None].float(), "refuses a mask of numbers"),
+    ("port-a-mask", lambda a, p: (~a & ~p[:, None])[:, None].int().numpy(), "refuses a mask of numbers"),
+    ("port-a-mask", lambda a, p: ~a.expand(2, 1, *a.shape), "padding hides nothing"),
     ("port-a-mask", lambda a, p: None, "gets two axes in front"),
     ("port-a-mask", True, "pass the function itself"),
     ("measure-rounding", lambda a, b: (b - a).max() / a.abs().max(), "differences have signs"),
+    ("measure-rounding", lambda a, b: (a - b).max() / a.abs().max(), "differences have signs"),
+    ("measure-rounding", lambda a, b: (a.abs().max() - b.abs().max()).abs() / a.abs().max(), "entry by entry first"),
+    ("measure-rounding", lambda a, b: (a - b).abs().max() / b.abs().max(), "ours is the measure"),
+    ("measure-rounding", lambda a, b: (a - b).abs().max() / torch.maximum(a.abs(), b.abs()).max(), "measure"),
+    ("measure-rounding", lambda a, b: (a - b).abs().max(0).values / a.abs().max(0).values, "a tensor of one entry"),
     ("measure-rounding", lambda a, b: (b - a).abs().max() / a.max(), "furthest from 0"),
     ("measure-rounding", lambda a, b: ((b - a) / a).abs().nan_to_num(0.0, torch.inf).max(), "entry by entry"),
     ("measure-rounding", lambda a, b: (b - a).abs().mean() / a.abs().max(), "the mean difference"),
