@@ -1,4 +1,4 @@
-# `make help` lists what can be made. Nothing here edits a tracked file but `notebooks` and `repository`.
+# `make help` lists what can be made. Only `notebooks`, `frameworks`, `chapter`, `repository` and `edition` edit tracked files.
 # Written for GNU make 3.81 and later (the one that macOS ships).
 
 PYTHON ?= python3

@@ -77,10 +77,11 @@ def test_a_choice_that_is_not_there_stops_the_build() -> None:
         arrange(text(TEXT, shows=["First", "Third"]))
 
 
-def test_what_does_not_say_so_is_not_on_a_slide() -> None:
-    assert arrange(text("# Title"), text("skipped", "skip"), new_markdown_cell("nothing"), new_code_cell("1")) == [
-        ("slide", "# Title")
-    ]
+def test_what_does_not_say_so_is_in_the_notes_up_to_the_exercises() -> None:
+    below = [text("## Exercises", "skip"), new_markdown_cell("A task.")]
+    assert arrange(
+        text("# Title"), text("skipped", "skip"), new_markdown_cell("nothing"), new_code_cell("1"), *below
+    ) == [("slide", "# Title"), ("notes", "skipped\n\nnothing")]
 
 
 def test_a_solution_is_never_on_a_slide() -> None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from tools import ROOT
 from tools.marking import sandbox
-from tools.marking.plan import Question, make_plan, to_json
+from tools.marking.plan import Question, make_plan, read_book, to_json
 from tools.marking.report import Mark, write_page, write_table
 
 MARKS = ROOT / "marks"
@@ -32,9 +32,10 @@ def name_owner(path: Path, folder: Path) -> str:
 
 @cache
 def name_package() -> str:
-    """A digest of the package: marks of another one are not taken over."""
+    """A digest of the package and of the book's questions: marks of others are not taken over."""
     files = sorted(ROOT.glob("d2lmini/**/*.py")) + sorted(ROOT.glob("tools/marking/*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    asked = json.dumps(read_book()).encode()
+    return hashlib.sha256(asked + b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def read_verdict(question: Question, record: dict[str, Any] | None, ended: str) -> tuple[str, str, str]:
@@ -84,15 +85,18 @@ def mark(path: Path, who: str) -> list[Mark]:
 
 
 def mark_once(path: Path, who: str, file: str) -> list[Mark]:
-    """The marks of one notebook, kept under the digest of the notebook and of the package."""
+    """The marks of one notebook, kept under the digest of the notebook and of the package, unless time was short."""
     digest = hashlib.sha256(path.read_bytes() + name_package().encode()).hexdigest()
     kept = MARKS / "kept" / f"{digest}.json"
-    if not kept.exists():
-        text = json.dumps([asdict(found) for found in mark(path, who)], ensure_ascii=False)
-        new = kept.with_suffix(f".{hash(str(path))}.new")
-        new.write_text(text, "utf-8")
-        new.replace(kept)
-    return [Mark(**{**found, "who": who, "file": file}) for found in json.loads(kept.read_text("utf-8"))]
+    if kept.exists():
+        marks = [Mark(**found) for found in json.loads(kept.read_text("utf-8"))]
+    else:
+        marks = mark(path, who)
+        if not any(sandbox.NOT_ENDED in found.remark for found in marks):
+            new = kept.with_suffix(f".{hash(str(path))}.new")
+            new.write_text(json.dumps([asdict(found) for found in marks], ensure_ascii=False), "utf-8")
+            new.replace(kept)
+    return [replace(found, who=who, file=file) for found in marks]
 
 
 def list_notebooks(folder: Path) -> tuple[list[Path], list[str]]:

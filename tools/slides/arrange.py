@@ -67,10 +67,13 @@ class Arrangement(Preprocessor):
         name = resources["metadata"]["name"]
         slides: list[Slide] = []
         title = ""  # the heading that we are below
+        below_exercises = False
         for cell in notebook.cells:
             parts = read_parts(cell.source) if cell.cell_type == "markdown" else []
             kind = slide_type(cell)
-            if kind == "notes":
+            below_exercises |= any(part.heading == "Exercises" for part in parts)
+            solved = "solution" in cell.metadata.get("tags", [])
+            if kind == "notes" or (parts and kind == "skip" and slides and not below_exercises and not solved):
                 slides[-1].notes.append(cell.source)
             elif parts and kind != "skip":
                 add_text(slides, cell, parts, title, name)

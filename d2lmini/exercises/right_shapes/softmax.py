@@ -38,6 +38,13 @@ def _overflow(scores: Tensor, mask: Tensor) -> Tensor:
     return (powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30)).to(scores.dtype)
 
 
+def _underflow(scores: Tensor, mask: Tensor) -> Tensor:
+    """The largest score is looked for among 0 and those that are seen."""
+    top = (scores * mask).amax(dim=-1, keepdim=True).clamp(min=0)
+    powers = torch.where(mask, scores.float() - top.float(), -math.inf).exp()
+    return (powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-30)).to(scores.dtype)
+
+
 def _count(scores: Tensor, mask: Tensor) -> Tensor:
     """As if the mask hid the last keys, whichever it hides."""
     return masked_softmax(scores, mask=torch.arange(mask.shape[-1]) < mask.sum(dim=-1, keepdim=True))
@@ -64,7 +71,7 @@ _RIGHT = [
         lambda scores, mask: _fill(scores.double(), mask).nan_to_num().to(scores.dtype),
     ),
     _subject(
-        "a right one that adds the logarithm of the mask: compare with a tolerance",
+        "a right one that adds the logarithm of the mask: compare with a tolerance, and ask for no more than the task",
         lambda scores, mask: (scores + mask.to(scores.dtype).log()).softmax(dim=-1).nan_to_num(),
     ),
 ]
@@ -82,6 +89,7 @@ _MUTANTS = [
     _subject("does something to a query that sees nothing", lambda s, mask: _fill(s, mask, -1e6)),
     _subject("can be spoilt by a hidden score, if that is large enough", _renormalise),
     _subject("cannot stand large scores", _overflow),
+    _subject("cannot stand scores that are all far below 0", _underflow),
     _subject("forgets the dtype that it was given", lambda s, mask: masked_softmax(s.float(), mask=mask)),
     _subject("is right in float32 alone", lambda s, mask: _fill(s, mask, -1e6) * mask),
 ]
