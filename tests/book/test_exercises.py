@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.book.chapters import cells, each_chapter, find, get_printed, is_solution
 from tests.book.names import list_names, parse
-from tools import ROOT
 
 pytestmark = pytest.mark.recipe("An exercise")
 
@@ -60,17 +58,6 @@ def read_exercises(chapter: str) -> list[Exercise]:
                 found.append(Exercise(title[1], kind[1]))
             assert inside or "Exercise " not in heading[0], f"{where}: {heading[0]!r} is not below '## Exercises'"
     return found
-
-
-@each_chapter
-def test_exercises_have_the_number_of_their_chapter(chapter: str) -> None:
-    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    order = [entry["file"] for part in parts for entry in part["chapters"] if entry["file"].startswith("notebooks/")]
-    number = order.index(f"notebooks/{chapter}") + 1
-    for exercise in read_exercises(chapter):
-        assert exercise.name.startswith(f"Exercise {number}."), (
-            f"{find(chapter, exercise.name)}, {exercise.name}: by _toc.yml this is chapter {number}"
-        )
 
 
 @each_chapter

@@ -80,3 +80,14 @@ def test_the_signature_is_the_one_that_the_notation_names(name: str) -> None:
     parameters = inspect.signature(getattr(d2l, name)).parameters.values()
     by_place = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
     assert " ".join(by_place) == IN_D2L[name]
+
+
+@pytest.mark.recipe("A course of your own")
+def test_exercises_have_the_number_of_their_chapter() -> None:
+    order = re.findall(r"notebooks/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"))
+    for number, name in enumerate(order, 1):
+        for named in re.finditer(r"^### Exercise (\d+)\.\d+", CHAPTERS[name], re.MULTILINE):
+            line = CHAPTERS[name].count("\n", 0, named.start()) + 1
+            assert int(named[1]) == number, (
+                f"book/{name}.md:{line}: {named[0]!r}, but by _toc.yml this is chapter {number}"
+            )
