@@ -168,6 +168,7 @@ def test_help_has_a_line_for_each_target(book: MiniBook) -> None:
             "notebooks",
             "chapter",
             "frameworks",
+            "mutants",
             "serve",
             "zip",
             "pdf",
