@@ -186,6 +186,8 @@ def _list_wrong_layouts(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[st
     def total(X: Tensor, num_heads: int) -> Tensor:
         return num_heads * mean(X, num_heads)
 
+    queries, keys, values = ((X @ W.T).unflatten(2, (h, -1)) for W in _cut_by_heads(W_in, h))  # (b, n, h, d / h)
+    among_heads = F.softmax(queries @ keys.mT / math.sqrt(d / h), dim=-1) @ values
     pieces = "which tokens own head 0's rows? Cut each token into heads, then transpose"
     return {
         "that is one head: num_heads is not used": _attend(X, W_in, W_o, 1),
@@ -210,6 +212,9 @@ def _list_wrong_layouts(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[st
         "each head has weights of its own: the softmax goes over the keys, not over the heads": attend(dim=_HEADS),
         "that is the root of the number of heads: how many products does a score add up?": attend(divisor=math.sqrt(h)),
         "a head owns d/h neighbouring columns, not every h-th column": attend(split=_split_every_column),
+        "your scores are heads by heads: within each token, heads look at heads. Which two axes should they have?": (
+            among_heads.flatten(2) @ W_o.T
+        ),
         "what is the width before W_o? The heads are concatenated, not averaged": attend(join=mean),
         "what is the width before W_o? The heads are concatenated, not summed": attend(join=total),
     }

@@ -128,6 +128,14 @@ def powers(scores: Tensor) -> Tensor:
 
 PARAMETERS = 4 * 512**2
 
+
+def heads_among_heads(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> Tensor:
+    """The transpose is forgotten: scores are (b, n, h, h)."""
+    b, n, d = X.shape
+    q, k, v = (X @ W_in.T).view(b, n, h, 3, d // h).unbind(3)
+    return (F.softmax(q @ k.mT / (d // h) ** 0.5, -1) @ v).reshape(b, n, d) @ W_o.T
+
+
 RIGHT: dict[str, list[Any]] = {
     "predict-heads": [(8, PARAMETERS, 1), (8.0, float(PARAMETERS), 1.0), np.array([8, PARAMETERS, 1])],
     "multi-head-attention": [
@@ -163,6 +171,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-heads", (8, PARAMETERS, 64), "the number of heads enters once"),
     ("predict-heads", (8, PARAMETERS, 2), "what do eight narrow heads add up to?"),
     ("predict-heads", 8, "look at the starter's form"),
+    ("multi-head-attention", heads_among_heads, "heads look at heads"),
     ("multi-head-attention", with_heads(lambda pooled: torch.stack([*pooled.unbind(1)])), "the way back needs"),
     ("multi-head-attention", with_heads(lambda pooled: torch.stack([*pooled.unbind(1)], -1)), "side by side"),
     ("multi-head-attention", with_heads(side_by_side, lambda s: s.softmax(1)), "not over the heads"),
