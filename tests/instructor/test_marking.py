@@ -247,14 +247,3 @@ def test_there_is_no_network(marks: dict[str, dict[str, str]]) -> None:
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="FROM must be a folder with notebooks"):
         marking.main(tmp_path, 1)
-
-
-def test_a_notebook_for_which_time_was_short_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marking, "MARKS", tmp_path / "marks")
-    monkeypatch.setattr(sandbox, "SECONDS", 0.5)
-    write(tmp_path / "a/attention-pooling.ipynb", [RIGHT])
-    marking.main(tmp_path, 1)
-    assert f"{sandbox.NOT_ENDED} 0.5 seconds" in (tmp_path / "marks/marks.csv").read_text("utf-8-sig")
-    monkeypatch.setattr(sandbox, "SECONDS", 600.0)
-    marking.main(tmp_path, 1)
-    assert "predict-mixture,right," in (tmp_path / "marks/marks.csv").read_text("utf-8-sig")

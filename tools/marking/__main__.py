@@ -9,7 +9,7 @@ import hashlib
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -85,18 +85,15 @@ def mark(path: Path, who: str) -> list[Mark]:
 
 
 def mark_once(path: Path, who: str, file: str) -> list[Mark]:
-    """The marks of one notebook, kept under the digest of the notebook and of the package, unless time was short."""
+    """The marks of one notebook, kept under the digest of the notebook and of the package."""
     digest = hashlib.sha256(path.read_bytes() + name_package().encode()).hexdigest()
     kept = MARKS / "kept" / f"{digest}.json"
-    if kept.exists():
-        marks = [Mark(**found) for found in json.loads(kept.read_text("utf-8"))]
-    else:
-        marks = mark(path, who)
-        if not any(sandbox.NOT_ENDED in found.remark for found in marks):
-            new = kept.with_suffix(f".{hash(str(path))}.new")
-            new.write_text(json.dumps([asdict(found) for found in marks], ensure_ascii=False), "utf-8")
-            new.replace(kept)
-    return [replace(found, who=who, file=file) for found in marks]
+    if not kept.exists():
+        text = json.dumps([asdict(found) for found in mark(path, who)], ensure_ascii=False)
+        new = kept.with_suffix(f".{hash(str(path))}.new")
+        new.write_text(text, "utf-8")
+        new.replace(kept)
+    return [Mark(**{**found, "who": who, "file": file}) for found in json.loads(kept.read_text("utf-8"))]
 
 
 def list_notebooks(folder: Path) -> tuple[list[Path], list[str]]:

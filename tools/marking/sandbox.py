@@ -22,7 +22,6 @@ CELL_SECONDS = 60.0  # one of its cells
 MEMORY = 8 * 2**30  # bytes of addresses; torch alone takes some of them
 FILES = 100 * 2**20  # bytes in any one file that it writes
 SAID = 2**20  # bytes of verdicts
-NOT_ENDED = "it had not ended after"
 STOPPED = Event()  # whoever waits for the marks has given up
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
@@ -117,7 +116,7 @@ def wait(process: subprocess.Popen[bytes], seconds: float) -> str:
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        return f"{NOT_ENDED} {seconds:g} seconds"
+        return f"it had not ended after {seconds:g} seconds"
     return ""
 
 
