@@ -38,7 +38,7 @@ TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks chapter frameworks mutants serve zip pdf epub slides student mark edition \
+.PHONY: help book test code site paper notebooks chapter frameworks mutants planted lock serve zip pdf epub slides student mark edition \
     repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -103,6 +103,12 @@ frameworks: ## run the same layer in other frameworks and compare, in environmen
 
 mutants: .venv-mutants/.ready ## plant small faults into the package: does a test notice? Hours; GROUPS="attention" for a part
 	@.venv-mutants/bin/python -m tools.mutants $(GROUPS) --jobs $(JOBS)
+
+planted: $(READY) ## plant a fault of each kind into each chapter, where chance says: does its test notice? Half an hour
+	@$(PY) -m tests.faults.drawn --jobs $(JOBS)
+
+lock: ## write the lower half of requirements.txt again, after a version on top has changed
+	@$(PYTHON) -m tools.lock
 
 serve: ## make the book and show it at http://localhost:8000 (PORT=8001 for another port)
 	@$(MAKE) --no-print-directory book

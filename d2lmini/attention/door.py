@@ -46,7 +46,7 @@ def admit(
     mask: Tensor | None,
     bias: Tensor | None = None,
     *,
-    causal: bool = False,
+    causal: bool,
     num_heads: int | None = None,
 ) -> Admitted:
     """Let in what has been checked: one mask for all restrictions, and zeros for what nobody may see."""
@@ -87,7 +87,7 @@ def combine_masks(
         mask = spell_out(mask, shape)
         allowed = mask if allowed is None else allowed & mask
     if allowed is None and num_keys == 0:
-        return torch.zeros((1,) * (len(shape) - 1) + (0,), dtype=torch.bool, device=device)
+        return torch.zeros((1,) * len(shape), dtype=torch.bool, device=device)
     return allowed
 
 
@@ -130,7 +130,7 @@ def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
     A query without a single key sees nothing, whatever a mask of size 1 says.
     """
     numbers = numbers[(None,) * (len(shape) - numbers.dim())]
-    return numbers if numbers.shape[-1] == shape[-1] else numbers.expand(*numbers.shape[:-1], shape[-1])
+    return numbers.expand(*numbers.shape[:-1], shape[-1])
 
 
 def hide_blind(queries: Tensor, allowed: Tensor) -> Tensor:

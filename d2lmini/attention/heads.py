@@ -286,4 +286,4 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     check_dimensions(X, "(batch * num_heads, steps, num_hiddens / num_heads)")
     check_divisible(X, num_heads)
     X = X.unflatten(0, (X.shape[0] // num_heads, num_heads))  # (batch, num_heads, steps, p)
-    return X.transpose(1, 2).flatten(2, 3)  # (batch, steps, num_hiddens)
+    return X.transpose(1, 2).flatten(2)  # (batch, steps, num_hiddens)

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.book.chapters import cells, each_chapter
+from tests.book.labels import find_missing_labels
 from tests.book.names import follow, list_asserted, list_imported, list_shown, parse
 from tools.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, find_kind
 
@@ -58,3 +59,10 @@ def test_no_assertion_depends_on_a_time(chapter: str) -> None:
         times = follow(times, parse(cell.source))
         timed = list_asserted(parse(cell.source)) & times
         assert not timed, f"{where}: an assertion on {sorted(timed)}: a time is printed, and bounded by nothing"
+
+
+@each_chapter
+def test_a_figure_that_is_not_compared_says_what_its_code_says(chapter: str) -> None:
+    for where, cell in cells(chapter, "code"):
+        missing = find_missing_labels(cell) if OPT_OUT in cell.source else None
+        assert not missing, f"{where}: the stored figure does not say {sorted(missing)}: run the chapter again"

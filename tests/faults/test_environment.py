@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.faults.minibook import PRINTED, MiniBook, code_cells, source
+from tools.lock import HEADING, REQUIREMENTS, join
 
 
 def wheel(folder: Path, name: str) -> Path:
@@ -105,3 +106,17 @@ def test_a_make_that_was_killed_locks_nobody_out(book: MiniBook) -> None:
         time.sleep(1)
         killed.kill()
     assert "another make" not in book.make_green("book")
+
+
+def test_a_lock_holds_what_came_along_and_nothing_twice() -> None:
+    asked = "# why\n--editable .\ntorch==2.1  # the book\nruamel.yaml==1.0\n\n"
+    frozen = (
+        "triton==3.0\nnvidia-cublas-cu12==12\ntorch==2.1+cpu\nruamel_yaml==1.0\nzipp==4\nAttrs==26+local\npip==25\n"
+    )
+    assert join(asked, frozen) == f"{asked}{HEADING}Attrs==26\nzipp==4\n"
+
+
+def test_the_lock_of_the_book_is_what_the_command_writes() -> None:
+    """Sorted, each package once, and nothing that only one kind of machine has."""
+    asked, heading, pulled = REQUIREMENTS.read_text("utf-8").partition(HEADING)
+    assert heading and join(asked, pulled) == REQUIREMENTS.read_text("utf-8")

@@ -115,3 +115,15 @@ def test_without_any_token_it_stays_empty() -> None:
     assert mha(X, X, X, causal=True).shape == (2, 0, 12)
     output, weights = mha(X, X, X, causal=True, need_weights=True)
     assert output.shape == (2, 0, 12) and weights.shape == (2, 3, 0, 0)
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("queries", [1, 3])
+def test_what_is_recorded_for_one_length_holds_for_others(queries: int) -> None:
+    mha = layer("heads").requires_grad_(False)
+
+    def attend(X: Tensor) -> Tensor:
+        return mha(X[:, -queries:], X, X, causal=True)
+
+    recorded, longer = torch.jit.trace(attend, drawn(1, 3, 12)), drawn(1, 5, 12)
+    torch.testing.assert_close(recorded(longer), attend(longer))

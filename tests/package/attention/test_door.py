@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import d2lmini as d2l
+from d2lmini.attention.door import Admitted, spell_out_causal
 from tests.package.positions.shared import DOUBLE
 
 
@@ -95,7 +96,7 @@ def test_a_bias_that_leaves_each_query_a_key_is_not_copied(monkeypatch: pytest.M
     monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", spy)
     X, bias = torch.randn(1, 4, 4), torch.randn(4, 4)
     d2l.DotProductAttention(0.0)(X, X, X, bias=bias)
-    bias[1, 2] = bias[3, 3] = -math.inf
+    bias[1, 2] = bias[2, 1] = bias[3, 3] = -math.inf
     found = d2l.DotProductAttention(0.0)(X, X, X, bias=bias)
     assert given == [bias.data_ptr()] * 2
     torch.testing.assert_close(found, d2l.DotProductAttention(0.0)(X, X, X, bias=bias, need_weights=True)[0])
@@ -140,3 +141,46 @@ def test_a_mask_and_a_bias_may_hide_all_keys_together(need_weights: bool) -> Non
     found = found[0] if need_weights else found
     assert not found[0, 1].any() and found[0, 0].all()
     assert torch.autograd.grad(found.square().sum(), X)[0].isfinite().all()
+
+
+def test_nobody_says_twice_that_later_keys_are_hidden() -> None:
+    X = torch.zeros(2, 3, 4, 6)
+    spelled = spell_out_causal(Admitted(X, X, X, causal=True))
+    assert spelled.causal is False and spelled.allowed is not None
+    assert torch.equal(spelled.allowed.expand(2, 3, 4, 4), d2l.causal_mask(4).expand(2, 3, 4, 4))
+    assert spelled.allowed.dim() == 4
+    plain = Admitted(X, X, X)
+    assert spell_out_causal(plain) is plain
+
+
+@pytest.mark.parametrize("num_keys", [2, 3])
+@pytest.mark.parametrize("restriction", [{"valid_lens": torch.tensor([2])}, {"bias": torch.zeros(1)}, {}])
+def test_two_queries_are_enough_to_hide_a_key(num_keys: int, restriction: dict[str, Any]) -> None:
+    Q, K = torch.randn(1, 2, 4), torch.randn(1, num_keys, 4)
+    weights = d2l.DotProductAttention(0.0)(Q, K, K, **restriction, causal=True, need_weights=True)[1]
+    assert not weights[0, 0, num_keys - 1].any() and weights[0, 0, : num_keys - 1].all()
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("mask", [None, torch.ones(1, 1, dtype=torch.bool), torch.ones(3, 1, dtype=torch.bool)])
+def test_without_keys_a_query_sees_nothing_whatever_a_mask_says(mask: Any, device: str) -> None:
+    Q, K, V = (torch.ones(2, steps, 4, device=device) for steps in (3, 0, 0))
+    mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, bias=True, device=device)
+    mask = mask if mask is None else mask.to(device)
+    for layer in (d2l.DotProductAttention(0.0), mha):
+        for need_weights in (False, True):
+            found = layer(Q, K, V, mask=mask, need_weights=need_weights)
+            found = found[0] if need_weights else found
+            assert found.shape == (2, 3, 4) and (device == "meta" or not found.any())
+    scores = torch.zeros(2, 3, 0, device=device)
+    assert d2l.masked_softmax(scores, mask=mask).shape == (2, 3, 0)
+
+
+@pytest.mark.parametrize("queries", [1, 3])
+def test_on_the_meta_device_each_mask_is_made_there(queries: int) -> None:
+    mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, device="meta")
+    Q, K = torch.zeros(2, queries, 4, device="meta"), torch.zeros(2, 3, 4, device="meta")
+    for bias in (None, d2l.ALiBi(2)):
+        mha.positions = bias
+        assert mha(Q, K, K, causal=True, need_weights=True)[1].is_meta
+        assert mha(Q, K, K, torch.tensor([1, 2], device="meta"), causal=True).is_meta

@@ -419,3 +419,51 @@ def test_a_mask_of_three_dimensions_for_all_examples_is_clear() -> None:
     torch.manual_seed(0)
     layer, Z = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(2, 3, 4)
     torch.testing.assert_close(layer(Z, Z, Z, mask=d2l.causal_mask(3)[None]), layer(Z, Z, Z, mask=d2l.causal_mask(3)))
+
+
+def test_keys_and_values_to_keep_are_checked_too() -> None:
+    layer, Z = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(2, 3, 4)
+    for keys, values, message in (
+        ([1], Z, "keys must be a tensor, got list"),
+        (Z, [1], "values must be a tensor, got list"),
+        (Z[0], Z, r"keys must have shape \(batch, steps, size\), got \(3, 4\)"),
+        (Z, Z[0], r"values must have shape \(batch, steps, size\), got \(3, 4\)"),
+        (Z[..., :3], Z, r"keys must have size 4 in their last dimension, got \(2, 3, 3\)"),
+        (Z, Z[..., :3], r"values must have size 4 in their last dimension, got \(2, 3, 3\)"),
+        (Z, Z.double(), r"keys, values must share one floating-point dtype"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            layer.keys_and_values(keys, values)
+    with pytest.raises(ValueError, match=r"keys must have the dtype of the weights, torch.float32, got torch.float64"):
+        layer.keys_and_values(Z.double(), Z.double())
+    layer.W_k.double()
+    with pytest.raises(ValueError, match=r"values must have the dtype of the weights, torch.float32"):
+        layer.keys_and_values(Z.double(), Z.double())
+
+
+@pytest.mark.parametrize(
+    ("make", "weights"),
+    [
+        (lambda: d2l.SelfAttention(4), {"W_q": "X"}),
+        (
+            lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0),
+            {"W_q": "queries", "W_k": "keys", "W_v": "values"},
+        ),
+        (lambda: d2l.AdditiveAttention(4, 4, 5, 0.0), {"W_q": "queries", "W_k": "keys"}),
+    ],
+)
+def test_each_projection_guards_its_own_input(make: Any, weights: dict[str, str]) -> None:
+    """Also one that was exchanged for a layer that does not say how large its input is."""
+    for name, argument in weights.items():
+        layer = make()
+        sequences = [argument] if argument == "X" else ["queries", "keys", "values"]
+        given = {key: torch.randn(2, 3, 4) for key in sequences}
+        getattr(layer, name).double()
+        with pytest.raises(ValueError, match=f"{argument} must have the dtype of the weights, torch.float64"):
+            layer(**given)
+        layer = make()
+        setattr(layer, name, nn.Sequential(nn.Linear(4, getattr(layer, name).out_features, bias=False)))
+        layer(**given)
+        given[argument] = torch.randn(2, 3, 3)
+        with pytest.raises(ValueError, match=rf"{argument} must have size 4 in their last dimension, got \(2, 3, 3\)"):
+            layer(**given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,3 +50,21 @@ def test_mha_masks_mean_the_same_to_mha(batch: int, num_heads: int, num_queries:
 def test_from_mha_mask_reads_additive_masks() -> None:
     attn_mask = torch.nn.Transformer.generate_square_subsequent_mask(4)  # 0 and -inf
     assert torch.equal(d2l.from_mha_mask(attn_mask, 2), d2l.causal_mask(4))
+
+
+def test_masks_of_another_shape_are_refused() -> None:
+    mask = torch.ones(4, 4, dtype=torch.bool)
+    fitting = "(queries, keys), (batch, queries, keys) or (batch, num_heads or 1, queries, keys) with num_heads=2"
+    for wrong in (mask[0], mask.expand(1, 3, 4, 4), mask.expand(1, 1, 2, 4, 4)):
+        with pytest.raises(ValueError) as refused:
+            d2l.to_mha_mask(wrong, 2)
+        assert str(refused.value) == f"mask must have shape {fitting}, got {tuple(wrong.shape)}"
+    fitting = "(queries, keys) or (batch * num_heads, queries, keys) with num_heads="
+    for wrong, num_heads in ((mask[0], 2), (mask.expand(3, 4, 4), 2), (mask.expand(1, 2, 4, 4), 2), (mask[None], 0)):
+        with pytest.raises(ValueError) as refused:
+            d2l.from_mha_mask(wrong, num_heads)
+        assert str(refused.value) == f"attn_mask must have shape {fitting}{num_heads}, got {tuple(wrong.shape)}"
+    assert d2l.from_mha_mask(mask[None], 1).shape == (1, 1, 4, 4)
+    with pytest.raises(ValueError) as refused:
+        d2l.from_mha_mask(torch.ones(4, 4), 1)
+    assert str(refused.value) == "a floating-point attn_mask must hold only 0 and -inf to become a boolean mask"

@@ -80,3 +80,14 @@ def test_weights_are_dropped_whatever_restricts_them(restriction: dict[str, Any]
     assert (found.std(0) > 0.2).all() and (found.mean(0) - 1).abs().max() < 0.3
     result = pooling.eval()(Q, Q, V, **restriction)
     torch.testing.assert_close(result, torch.ones(2, 6, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("restriction", [{}, {"valid_lens": torch.tensor([3, 0])}, {"causal": True}])
+def test_a_bias_of_another_dtype_does_not_change_that_of_the_output(
+    dtype: torch.dtype, restriction: dict[str, Any]
+) -> None:
+    X = torch.randn(2, 4, 8).to(dtype)
+    for need_weights in (False, True):
+        found = d2l.DotProductAttention(0.0)(X, X, X, **restriction, bias=torch.zeros(4, 4), need_weights=need_weights)
+        assert (found[0] if need_weights else found).dtype == dtype

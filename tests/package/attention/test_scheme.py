@@ -176,3 +176,32 @@ def test_a_layer_may_be_exchanged_or_cut_into_other_heads() -> None:
     assert mha(X, X[..., :5], X).shape == (2, 3, 8)
     with pytest.raises(ValueError, match="keys must have size 5"):
         mha(X, X, X)
+
+
+class Limits(d2l.RelativePositions):
+    """Nobody may attend to token 1, token 0 sees nothing in head 1, and the rest gets numbers."""
+
+    def __init__(self, bias: Tensor) -> None:
+        super().__init__()
+        self.bias = bias
+
+    def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return queries, keys, self.bias
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("restriction", [{}, {"valid_lens": torch.tensor([4, 3])}, {"causal": True}])
+def test_what_a_scheme_forbids_and_what_it_adds_go_with_what_is_forbidden_anyway(
+    restriction: dict[str, Any], need_weights: bool
+) -> None:
+    torch.manual_seed(0)
+    mha, X, bias = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0), torch.randn(2, 4, 8), 3 * torch.randn(2, 4, 4)
+    plain = mha(X, X, X, **restriction, need_weights=True)[1]  # (batch, num_heads, queries, keys)
+    bias[..., 1], bias[1, 0] = -math.inf, -math.inf
+    weights = (plain.log() + bias).softmax(-1).nan_to_num(0)
+    V = mha.split(mha.W_v(X))  # (batch, num_heads, keys, p)
+    mha.positions = Limits(bias)
+    found = mha(X, X, X, **restriction, need_weights=need_weights)
+    if need_weights:
+        torch.testing.assert_close(found[1], weights)
+    torch.testing.assert_close(found[0] if need_weights else found, mha.W_o(mha.join(weights @ V)))

@@ -1,0 +1,52 @@
+"""A number in a sentence is shown or set by the code of its section, or `numbers.toml` says where it comes from."""
+
+from __future__ import annotations
+
+import copy
+import random
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.chapters.sentences import find_numbers, is_measured
+from tools.notebooks import NOTEBOOKS
+
+ELSEWHERE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))
+
+
+def read(chapter: str) -> Any:
+    return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+
+
+@pytest.mark.parametrize("chapter", list(ELSEWHERE))
+def test_a_number_in_a_sentence_was_measured_or_comes_from_somewhere(chapter: str) -> None:
+    notebook = read(chapter)
+    unmeasured = {told.text: notebook.cells[told.cell].source for told in find_numbers(notebook)
+                  if not is_measured(told, notebook)}  # fmt: skip
+    unknown = {number: source for number, source in unmeasured.items() if number not in ELSEWHERE[chapter]}
+    assert not unknown, f"{chapter}: no cell of the section shows these numbers, and numbers.toml does not know them"
+    assert set(ELSEWHERE[chapter]) == set(unmeasured), "numbers.toml lists what the chapter shows, or does not tell"
+    assert all(ELSEWHERE[chapter].values())
+
+
+def test_all_chapters_of_the_book_are_read() -> None:
+    assert set(ELSEWHERE) == {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+
+
+def test_most_numbers_that_are_changed_are_noticed() -> None:
+    """All but those that another number of the section happens to be."""
+    noticed, changed = 0, random.Random(0)
+    chapters = {chapter: read(chapter) for chapter in ELSEWHERE}
+    told = [(chapter, number) for chapter, notebook in chapters.items() for number in find_numbers(notebook)]
+    drawn = changed.sample(told, 60)
+    for chapter, number in drawn:
+        notebook = copy.deepcopy(chapters[chapter])
+        cell = notebook.cells[number.cell]
+        wrong = number.text[:-1] + str((int(number.text[-1]) + 1) % 10)
+        cell.source = cell.source[: number.start] + wrong + cell.source[number.start + len(number.text) :]
+        unknown = [other.text for other in find_numbers(notebook) if not is_measured(other, notebook)]
+        noticed += wrong in unknown and wrong not in ELSEWHERE[chapter]
+    assert noticed >= 0.8 * len(drawn)

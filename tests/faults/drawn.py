@@ -1,0 +1,206 @@
+"""Plant a fault of each kind into each chapter, at a place drawn by chance: does its test turn red?
+
+    python -m tests.faults.drawn complexity
+
+`make planted` does it for all chapters. A planted notebook is run and compared as `make book` does it; a number in a
+sentence is looked up as `tests/chapters/test_numbers.py` does it. What passes is printed, line by line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import nbformat
+
+from tests.book.labels import LABELS, find_missing_labels
+from tests.chapters.sentences import NUMBER, find_numbers, is_measured
+from tools import ROOT
+from tools.notebooks import NOTEBOOKS
+from tools.outputs import OPT_OUT
+
+FOLDER = ROOT / ".build/planted"
+MASKS = ("mask", "causal", "valid_lens", "attn_mask", "is_causal", "key_padding_mask")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One planted fault: in which cell which letters give way to which others, in its source or in its output."""
+
+    cell: int
+    start: int
+    was: str
+    now: str
+    where: str = "source"
+
+    def plant(self, notebook: Any) -> Any:
+        """A copy of the notebook with the fault."""
+        planted = copy.deepcopy(notebook)
+        cell = planted.cells[self.cell]
+        place = cell.outputs[0] if self.where == "text" else cell
+        text = place[self.where]
+        assert text[self.start :].startswith(self.was)
+        place[self.where] = text[: self.start] + self.now + text[self.start + len(self.was) :]
+        return planted
+
+
+def walk_code(notebook: Any) -> Iterator[tuple[int, str, list[ast.AST]]]:
+    """The code cells without magics: number, source, and the nodes that no assertion holds."""
+    for i, cell in enumerate(notebook.cells):
+        if cell.cell_type != "code" or re.search(r"(?m)^\s*[%!]", cell.source):
+            continue
+        tree = ast.parse(cell.source)
+        held = {node for test in ast.walk(tree) if isinstance(test, ast.Assert) for node in ast.walk(test)}
+        yield i, cell.source, [node for node in ast.walk(tree) if node not in held]
+
+
+def locate(source: str, node: Any) -> tuple[int, str]:
+    """Where a node begins, and how it is written. The tree counts bytes, the notebook letters."""
+    written = ast.get_source_segment(source, node) or ""
+    lines = source.splitlines(keepends=True)
+    column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode())
+    return sum(map(len, lines[: node.lineno - 1])) + column, written
+
+
+def change_constant(notebook: Any) -> Iterator[Fault]:
+    """A number in the code is another one."""
+    for i, source, nodes in walk_code(notebook):
+        for node in nodes:
+            value = getattr(node, "value", None)
+            if isinstance(node, ast.Constant) and isinstance(value, (int, float)) and not isinstance(value, bool):
+                yield Fault(i, *locate(source, node), repr(value + 1 if isinstance(value, int) else value * 1.5))
+
+
+def drop_mask(notebook: Any) -> Iterator[Fault]:
+    """An argument that restricts attention is missing."""
+    for i, source, nodes in walk_code(notebook):
+        for node in nodes:
+            for keyword in node.keywords if isinstance(node, ast.Call) else ():
+                start, written = locate(source, keyword)
+                if keyword.arg in MASKS and (gap := re.search(r",\s*$", source[:start])):
+                    yield Fault(i, gap.start(), source[gap.start() : start] + written, "")
+
+
+def swap_axis(notebook: Any) -> Iterator[Fault]:
+    """A sum, a mean or a softmax goes over another dimension."""
+    for i, source, nodes in walk_code(notebook):
+        for node in nodes:
+            for keyword in node.keywords if isinstance(node, ast.Call) else ():
+                start, written = locate(source, keyword.value)
+                if keyword.arg in ("dim", "axis") and re.fullmatch(r"-?\d", written):
+                    yield Fault(i, start, written, {"-1": "-2", "-2": "-1", "0": "-1"}.get(written, "0"))
+
+
+def change_label(notebook: Any) -> Iterator[Fault]:
+    """An axis, a panel or a line of a figure has another name."""
+    for i, source, nodes in walk_code(notebook):
+        for node in nodes:
+            for keyword in node.keywords if isinstance(node, ast.Call) else ():
+                for name in ast.walk(keyword.value) if keyword.arg in LABELS else ():
+                    if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value:
+                        start, written = locate(source, name)
+                        if written and written[0] in "\"'":
+                            yield Fault(i, start, written, f"{written[:-1]}!{written[-1]}")
+
+
+def spoil_output(notebook: Any) -> Iterator[Fault]:
+    """A stored print is that of an earlier run."""
+    for i, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code" and OPT_OUT not in cell.source and cell.outputs and "text" in cell.outputs[0]:
+            for number in NUMBER.finditer(cell.outputs[0].text):
+                yield Fault(i, number.start(), number[0], count_on(number[0]), where="text")
+
+
+def change_sentence(notebook: Any) -> Iterator[Fault]:
+    """A sentence tells another number."""
+    for told in find_numbers(notebook):
+        yield Fault(told.cell, told.start, told.text, count_on(told.text))
+
+
+def count_on(number: str) -> str:
+    """The same with another last digit."""
+    at = max(i for i, letter in enumerate(number) if letter.isdigit())
+    return number[:at] + str((int(number[at]) + 1) % 10) + number[at + 1 :]
+
+
+KINDS: dict[str, Callable[[Any], Iterator[Fault]]] = {
+    "constant": change_constant,
+    "mask": drop_mask,
+    "axis": swap_axis,
+    "label": change_label,
+    "output": spoil_output,
+    "sentence": change_sentence,
+}
+
+
+def draw(chapter: str, seed: int) -> dict[str, Fault]:
+    """A fault of each kind that can be planted in a chapter."""
+    notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    places = {kind: list(find(notebook)) for kind, find in KINDS.items()}
+    by_chance = {kind: random.Random(f"{seed} {chapter} {kind}") for kind in KINDS}
+    return {kind: by_chance[kind].choice(found) for kind, found in places.items() if found}
+
+
+def notices(chapter: str, kind: str, fault: Fault) -> bool:
+    """Whether the test that the chapter must pass turns red."""
+    planted = fault.plant(nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4))
+    if kind == "sentence":
+        known = tomllib.loads((ROOT / "tests/chapters/numbers.toml").read_text("utf-8"))[chapter]
+        wrong = [told for told in find_numbers(planted) if (told.cell, told.start) == (fault.cell, fault.start)]
+        return not any(is_measured(told, planted) or told.text in known for told in wrong)
+    if kind == "label" and find_missing_labels(planted.cells[fault.cell]):
+        return True
+    path = FOLDER / kind / f"{chapter}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(planted, path)
+    run = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:randomly",
+        "--nbval",
+        "--nbval-current-env",
+    ]
+    return subprocess.run([*run, str(path)], cwd=ROOT, check=False, capture_output=True).returncode == 1
+
+
+def main() -> None:
+    """Plant, run, and print a table of chapters and kinds."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("chapters", nargs="*", help="all without a name")
+    parser.add_argument("--seed", type=int, default=0, help="another seed draws other places")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many runs at a time")
+    options = parser.parse_args()
+    chapters = options.chapters or sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+    faults = [(chapter, kind, fault) for chapter in chapters for kind, fault in draw(chapter, options.seed).items()]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        noticed = dict(zip(faults, pool.map(lambda each: notices(*each), faults), strict=True))
+    print(f"{'chapter':24}" + "".join(f"{kind:>10}" for kind in KINDS))
+    for chapter in chapters:
+        ends = {kind: "caught" if red else "PASSED" for (name, kind, _), red in noticed.items() if name == chapter}
+        print(f"{chapter:24}" + "".join(f"{ends.get(kind, '-'):>10}" for kind in KINDS))
+    for (chapter, kind, fault), red in noticed.items():
+        if not red:
+            print(f"{chapter}, {kind}, cell {fault.cell}: {fault.was!r} became {fault.now!r}")
+    print(f"{sum(noticed.values())} of {len(noticed)} caught")
+    sys.exit(not all(noticed.values()))
+
+
+if __name__ == "__main__":
+    main()
