@@ -18,22 +18,20 @@ REQUIREMENTS = ROOT / "requirements.txt"
 HEADING = "# What these pull in\n"
 PLACE = ROOT / ".build/lock"
 # Not everywhere: torch brings these only on Linux with CUDA, and pip comes with the environment.
-LEFT_OUT = re.compile(r"(nvidia|cuda)[-_]|triton\b|pip\b|setuptools-scm\b")
+LEFT_OUT = re.compile(r"(nvidia|cuda)-|(triton|pip)$")
 
 
-def read_names(lines: str) -> set[str]:
-    """The packages that stand in a list, by the name that the index knows them by."""
-    return {re.sub(r"[-_.]+", "-", name).lower() for name in re.findall(r"(?m)^([\w.-]+)==", lines)}
+def read_versions(lines: str) -> dict[str, str]:
+    """The packages of a list, by the name that the index knows them by. A build, such as +cpu, is left out."""
+    found = re.findall(r"(?m)^([\w.-]+)==([^\s+]+)", lines)
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
 
 
 def join(asked: str, frozen: str) -> str:
     """What was asked for, and below it what came with it: `frozen`, as pip lists what is installed."""
-    known = read_names(asked)
-    versions = [
-        line.partition("+")[0] for line in frozen.splitlines() if "==" in line
-    ]  # a build, such as +cpu, is left out
-    pulled = [line for line in versions if not read_names(line) & known and not LEFT_OUT.match(line)]
-    return asked + HEADING + "".join(f"{line}\n" for line in sorted(pulled, key=lambda line: sorted(read_names(line))))
+    known, installed = read_versions(asked), read_versions(frozen)
+    pulled = sorted(name for name in installed if name not in known and not LEFT_OUT.match(name))
+    return asked + HEADING + "".join(f"{name}=={installed[name]}\n" for name in pulled)
 
 
 def main() -> None:
