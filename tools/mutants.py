@@ -83,7 +83,7 @@ def prepare(group: str) -> Path:
         "only_mutate": modules,
         "also_copy": [name for name in COPIED if name not in ("d2lmini", "tests", "pyproject.toml")],
         "pytest_add_cli_args_test_selection": tests,
-        "pytest_add_cli_args": ["-p", "no:xdist", "-p", "no:pytest_cov"],
+        "pytest_add_cli_args": ["-p", "no:xdist", "--no-cov", "-k", "not compiled"],
     }
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
     with (place / "pyproject.toml").open("a", encoding="utf-8") as file:
