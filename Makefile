@@ -38,7 +38,7 @@ TEMPLATE := $(wildcard tools/template/*)
 SETTINGS := _config.yml _toc.yml
 MACHINERY := $(READY) Makefile pyproject.toml conftest.py tools/kernels.py
 
-.PHONY: help book test code site paper notebooks chapter frameworks mutants planted lock serve zip pdf epub slides student mark edition \
+.PHONY: help book test code site paper notebooks chapter frameworks mutants planted anywhere bench lock serve zip pdf epub slides student mark edition \
     repository links lint clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -106,6 +106,12 @@ mutants: .venv-mutants/.ready ## plant small faults into the package: does a tes
 
 planted: $(READY) ## plant a fault of each kind into each chapter, where chance says: does its test notice? Half an hour
 	@$(PY) -m tests.faults.drawn --jobs $(JOBS)
+
+anywhere: $(READY) ## the package and the notebooks in environments that differ in one thing each: another locale, no home... Hours
+	@$(PY) -m tools.anywhere --jobs $(JOBS)
+
+bench: $(READY) ## measure the package beside PyTorch and the house beside the usual way; write the page that tells it. Half an hour
+	@$(PY) -m tools.bench
 
 lock: ## write the lower half of requirements.txt again, after a version on top has changed
 	@$(PYTHON) -m tools.lock

@@ -1,4 +1,4 @@
-"""What the package costs its reader and its user, in one table: `python -m tools.package_costs`. It is not a test.
+"""What the package costs its reader and its user, in one table: `python -m tools.bench.costs`. It is not a test.
 
 - Guards: lines of an `if` that only raises, calls of `check_*`, and what is inside `check_*`.
 - Functions entered in one call, how many of them check something, and how often the call moves to another file.
