@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -103,6 +104,12 @@ def call(place: Path, *words: str, quiet: bool = True) -> str:
     return done.stdout or ""
 
 
+def draw(place: Path, number: int) -> list[str]:
+    """Mutants of a large group, drawn by chance, the same ones each time."""
+    call(place, "run", "none.of.these")  # plants them, and runs nothing
+    return random.Random(0).sample([mutant.name for mutant in read_mutants(place)], number)  # noqa: S311
+
+
 def read_mutants(place: Path) -> list[Mutant]:
     """All mutants of a group and what became of them."""
     found = re.findall(r"^\s+(\S+__mutmut_\d+): (.+?)\s*$", call(place, "results", "--all", "true"), re.MULTILINE)
@@ -176,11 +183,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], help="parts of the package; all without a name")
     parser.add_argument("--jobs", default=str(os.cpu_count() or 1), help="how many mutants at a time")
+    parser.add_argument(
+        "--sample", type=int, default=0, help="of each group, so many mutants drawn by chance; else all"
+    )
     parser.add_argument("--report", action="store_true", help="only report what the last run found")
     options = parser.parse_args()
     groups = options.groups or list(GROUPS)
     for group in [] if options.report else groups:
-        call(prepare(group), "run", "--max-children", options.jobs, quiet=False)
+        place = prepare(group)
+        names = draw(place, options.sample) if options.sample else []
+        call(place, "run", "--max-children", options.jobs, *names, quiet=False)
     sys.exit(not report(groups))
 
 

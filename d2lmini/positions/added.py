@@ -18,7 +18,7 @@ def make_angles(num_steps: int, size: int, base: float = 10000.0, offset: int = 
     They are computed on the CPU, because some devices have no float64. Returns `(num_steps, size / 2, rounded up)`.
     """
     frequencies = base ** (-torch.arange(0, size, 2, dtype=torch.float64, device="cpu") / size)  # (size / 2,)
-    positions = torch.arange(num_steps, dtype=torch.float64, device="cpu") + offset  # (num_steps,)
+    positions = torch.arange(num_steps, device="cpu") + offset  # (num_steps,)
     return positions[:, None] * frequencies  # (num_steps, size / 2)
 
 

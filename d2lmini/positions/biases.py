@@ -30,7 +30,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
         `(num_heads,)`, in the default dtype.
     """
     check_size("num_heads", num_heads)
-    return torch.tensor(list_slopes(num_heads), dtype=torch.get_default_dtype())
+    return torch.tensor(list_slopes(num_heads))
 
 
 def list_slopes(num_heads: int) -> list[float]:
