@@ -56,13 +56,18 @@ class Fault:
 
 
 def walk_code(notebook: Any) -> Iterator[tuple[int, str, list[ast.AST]]]:
-    """The code cells without magics: number, source, and the nodes that no assertion holds."""
+    """The code cells without magics: number, source, and the nodes in which a change would be a fault."""
     for i, cell in enumerate(notebook.cells):
         if cell.cell_type != "code" or re.search(r"(?m)^\s*[%!]", cell.source):
             continue
         tree = ast.parse(cell.source)
-        held = {node for test in ast.walk(tree) if isinstance(test, ast.Assert) for node in ast.walk(test)}
+        held = {node for part in ast.walk(tree) if _is_no_place(part) for node in ast.walk(part)}
         yield i, cell.source, [node for node in ast.walk(tree) if node not in held]
+
+
+def _is_no_place(node: ast.AST) -> bool:
+    """An assertion is a test itself, and a seed may be any."""
+    return isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and "seed" in ast.unparse(node.func))
 
 
 def locate(source: str, node: Any) -> tuple[int, str]:
@@ -88,7 +93,11 @@ def drop_mask(notebook: Any) -> Iterator[Fault]:
         for node in nodes:
             for keyword in node.keywords if isinstance(node, ast.Call) else ():
                 start, written = locate(source, keyword)
-                if keyword.arg in MASKS and (gap := re.search(r",\s*$", source[:start])):
+                if (
+                    keyword.arg in MASKS
+                    and written.partition("=")[2] not in ("None", "False")
+                    and (gap := re.search(r",\s*$", source[:start]))
+                ):
                     yield Fault(i, gap.start(), source[gap.start() : start] + written, "")
 
 
