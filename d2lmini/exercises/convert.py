@@ -79,7 +79,8 @@ def read_numbers(answer: Any, count: int) -> list[float]:
     if found is not None and found.dim() == 0:
         found = found[None]
     if found is None or found.shape != (count,) or found.is_complex() or found.is_meta:
-        raise WrongAnswer(f"the answer is {count} number(s)", "look at the starter's form", got=shorten(answer))
+        hint = "one number, without quotes or brackets" if count == 1 else "look at the starter's form"
+        raise WrongAnswer(f"the answer is {count} number(s)", hint, got=shorten(answer))
     return [float(number) for number in found.tolist()]
 
 

@@ -29,7 +29,8 @@ def check_query_gradient(differentiate: Any) -> str:
     for query, keys in (([2000, 0], [[1, 0], [1, 1], [-1, 2]]), ([100], [[2], [1], [-1]])):
         parts = {"query": query, "keys": keys, "values": [[1, 2], [4, -1], [3, 3]]}
         given = "; ".join(f"{name} = torch.tensor({numbers}).float()" for name, numbers in parts.items())
-        _expect_derivative(differentiate, [torch.tensor(part).float() for part in parts.values()], given, OVERFLOW, {})
+        inputs = [torch.tensor(part).float() for part in parts.values()]
+        _expect_derivative(differentiate, inputs, given, OVERFLOW, _list_differences(*inputs))
     return "equal to the derivative by autograd, for five sets of sizes, and for very high scores"
 
 
@@ -59,6 +60,25 @@ def _differentiate(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
     jacobian: Tensor = torch.autograd.functional.jacobian(pool, query)
     return jacobian
+
+
+def _list_differences(query: Tensor, keys: Tensor, values: Tensor) -> Mistakes:
+    """What differences give instead of a derivative: to the right, to the left and to both sides, of several steps."""
+
+    def pool(query: Tensor) -> Tensor:
+        return F.softmax(keys @ query / math.sqrt(len(query)), 0) @ values
+
+    found = []
+    for step in (1e-1, 1e-2, 1e-3, 1e-4):
+        moves = step * torch.eye(len(query))
+        right, left = (torch.stack([pool(query + sign * move) for move in moves], dim=1) for sign in (1, -1))
+        here = pool(query)[:, None]
+        found += [(right - here) / step, (here - left) / step, (right - left) / (2 * step)]
+    return {
+        "a difference loses digits where the query is long: take it as a test, and write the formula": tuple(
+            one for one in found if one.any()
+        )
+    }
 
 
 def _list_wrong_derivatives(query: Tensor, keys: Tensor, values: Tensor) -> Mistakes:

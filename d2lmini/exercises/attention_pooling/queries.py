@@ -104,7 +104,7 @@ def check_direction_only(answer: Any) -> str:
 def _explain_likeness(query_a: Tensor, query_b: Tensor, keys: Tensor, weights: list[Tensor]) -> str:
     """Why two queries of one direction have nearly the same weights on these keys."""
     if torch.equal(query_a, query_b):
-        return "both queries are the same: make one of them longer"
+        return "both queries are equally long: make one of them longer"
     if (keys == keys[:1]).all():
         return "all keys are equal, and so are the scores of each query: choose keys that differ"
     if all(weight.max() - weight.min() < 1e-9 for weight in weights):
@@ -116,4 +116,7 @@ def _explain_likeness(query_a: Tensor, query_b: Tensor, keys: Tensor, weights: l
             "both have found their best keys: a longer query changes nothing. Make the other one much shorter: what do "
             "its weights become?"
         )
-    return "the weights of both are still nearly equal: make one query much longer, or choose keys that differ more"
+    difference = (weights[0] - weights[1]).abs().max()
+    return (
+        f"no weight differs by more than {difference:.3f}: make one query much longer, or choose keys that differ more"
+    )

@@ -61,7 +61,9 @@ def _expect_error(measure: Any, heads: Tensor, covariance: Tensor, hint: str = "
     got, expected = read_number(answer), _measure_error(heads, covariance)
     if not is_near(got, expected, loosen(1e-3, answer, expected)):
         singular = torch.linalg.matrix_rank(heads @ covariance @ heads.T) < len(heads)
+        near = abs(got - expected) < 0.01
         otherwise = _EQUAL if singular else "write the error of one word as in (3.3): what are E[v u] and E[u u] now?"
+        otherwise = "nearly: if you draw numbers, chance is left. C itself needs none" if near else otherwise
         hint = hint or find_hint(got, _list_wrong_errors(heads, covariance), otherwise, 1e-3)
         raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
 

@@ -202,8 +202,8 @@ def _expect_parameters(layer: nn.Module) -> None:
         hint = "an optimiser sees only layers that are attributes, made once in __init__ with self.W_q = ..."
     elif set(names) < set(_NAMES):
         hint = "two of the layers share a parameter: each has a weight and a bias of its own"
-        if len({id(getattr(layer, f"W_{letter}")) for letter in "qkv"}) < 3:
-            hint = "how many different layers are there? [layer] * 3 is one layer under three names"
+        if (different := len({id(getattr(layer, f"W_{letter}")) for letter in "qkv"})) < 3:
+            hint = f"how many different layers are there? The three names stand for {different}"
         if all(f"W_{letter}.weight" in names for letter in "qkv"):
             hint = "each of the three has a bias, too"
     raise WrongAnswer("its parameters are those of W_q, W_k and W_v", hint, got=names)

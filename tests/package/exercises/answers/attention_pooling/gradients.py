@@ -43,6 +43,11 @@ def by_difference(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.stack([weigh(query + s, keys) @ values - weigh(query - s, keys) @ values for s in steps], 1) / 2e-6
 
 
+def by_difference_in_float32(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    steps = torch.eye(len(query)) * 1e-3
+    return torch.stack([weigh(query + s, keys) @ values - weigh(query - s, keys) @ values for s in steps], 1) / 2e-3
+
+
 def by_autograd(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     query = query.clone().requires_grad_()
     output = weigh(query, keys) @ values
@@ -137,6 +142,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("query-gradient", lambda *a: covariance(*a).squeeze(0), "shape of each step"),
     ("query-gradient", by_exp, "does an exp overflow"),
     ("query-gradient", lambda *a: by_exp(*a).nan_to_num(), "does an exp overflow"),
+    ("query-gradient", by_difference_in_float32, "a difference loses digits"),
     ("query-gradient", by_clamp, "a limit cut them off"),
     ("query-gradient", by_wrong_jacobian, "the sign of the second part"),
     ("query-gradient", by_diagonal, "the derivative of αi by sj"),

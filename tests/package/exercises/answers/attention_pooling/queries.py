@@ -143,7 +143,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("use-saturation", 256, "also at a smaller power of 2"),
     ("use-saturation", 7, "not its exponent"),
     ("use-saturation", 100, "print each median"),
-    ("use-saturation", (128, 7), "look at the starter's form"),
+    ("use-saturation", (128, 7), "one number, without quotes"),
+    ("use-saturation", "128", "one number, without quotes"),
     ("direction-only", (QUERY, 9 * QUERY, 1e-6 * KEYS), "make one query much longer"),
     ("direction-only", (QUERY, 5 * QUERY, 3 * KEYS), "Make the other one much shorter"),
     # of nearly one direction, where the rest alone decides
@@ -151,7 +152,7 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "direction-only",
         (QUERY.bfloat16(), torch.tensor([1.0, 0.015]).bfloat16(), torch.tensor([[0.0, 100], [0, -100]])),
-        "both queries are the same",
+        "both queries are equally long",
     ),
     (
         "direction-only",
@@ -200,7 +201,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("direction-only", (QUERY, 9 * QUERY, torch.full((2, 2), 1e308, dtype=torch.float64)), "all keys are equal"),
     ("predict-mixture", b"\x0a\x0c\x07", "look at the starter's form"),
     ("direction-only", (QUERY, 9 * QUERY, KEYS[:1].expand(2, 2)), "all keys are equal"),
-    ("direction-only", (QUERY, QUERY, KEYS), "both queries are the same"),
+    ("direction-only", (QUERY, QUERY, KEYS), "both queries are equally long"),
+    ("direction-only", ([1.0, 0], [2.4, 0], torch.eye(2)), "no weight differs by more than 0.175"),
+    ("direction-only", ([1.0, 0], [1, 1e-7], torch.eye(2)), "both queries are equally long"),
     ("direction-only", (QUERY, 0 * QUERY, KEYS), "the zero vector has none"),
     ("direction-only", (QUERY, math.inf * QUERY, KEYS), "with infinite scores"),
     ("direction-only", (QUERY, 9 * QUERY, KEYS[0]), "two queries and a few keys, all of one width"),

@@ -123,6 +123,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-heads", lambda A, C: measure()(A[:1], C), "E[v u]"),
     ("measure-heads", lambda A, C: 1 - torch.linalg.eigvalsh(C)[-len(A) :].sum() / C.trace(), "E[v u]"),
     ("measure-heads", lambda A, C: 0.777, "E[v u]"),
+    ("measure-heads", lambda A, C: measure()(A, C) + 2e-3, "if you draw numbers, chance is left"),
     ("measure-heads", lambda A, C: A, "a tensor of one entry"),
     ("use-heads", (0.5, 1 / 3, 0, 1 / 3), "Here there are three"),
     ("use-heads", (1 / 3, 2 / 3, 1, 1 / 3), "that is what is explained"),

@@ -16,6 +16,12 @@ class OneForAll(Layer):
         self.W_q, self.W_k, self.W_v = [nn.Linear(d_model, width)] * 3
 
 
+class TwoForAll(Layer):
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__(d_model, width)
+        self.W_k = self.W_q
+
+
 class Starter(OneForAll):
     masked = staticmethod(unmasked)
     after = staticmethod(late)
@@ -115,7 +121,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-self-attention", Zeroed, "Begin with random numbers"),
     ("debug-self-attention", ZeroedScores, "Begin with random numbers"),
     ("debug-self-attention", Starter, "And which width does the scale take the root of?"),
-    ("debug-self-attention", OneForAll, "one layer under three names"),
+    ("debug-self-attention", OneForAll, "The three names stand for 1"),
+    ("debug-self-attention", TwoForAll, "The three names stand for 2"),
     ("debug-self-attention", WithoutBias, "each of the three has a bias, too"),
     ("debug-self-attention", WithOutput, "and no others"),
     ("debug-self-attention", Frozen, "switched requires_grad off"),
