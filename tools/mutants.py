@@ -38,7 +38,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
     "attention": (["d2lmini/attention/*"], [f"{UNIT}/test_tensors.py", f"{UNIT}/attention", PLACES]),
     "positions": (["d2lmini/positions/*"], [f"{UNIT}/positions", PLACES]),
     "transformer": (["d2lmini/transformer/*"], [f"{UNIT}/transformer", PLACES]),
-    "instruments": (["d2lmini/instruments/*"], [f"{UNIT}/instruments"]),
+    "instruments": (["d2lmini/instruments/*"], [f"{UNIT}/instruments", PLACES]),
     "exercises": (["d2lmini/exercises/*"], [f"{UNIT}/exercises"]),
 }
 COPIED = ("d2lmini", "tests", "tools", "book", "conftest.py", "pyproject.toml", "README.md", "_config.yml", "_toc.yml")

@@ -29,7 +29,7 @@ def copy_tree(name: str) -> Path:
     for file in subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0"):
         if file and (ROOT / file).is_file():
             (place / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / file, place / file)
+            shutil.copy2(ROOT / file, place / file)  # with its time: make compares them
     (place / ".venv").symlink_to(sys.prefix)
     return place
 

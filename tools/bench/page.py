@@ -27,7 +27,7 @@ def write_table(part: dict[str, Any]) -> str:
     """The rows as a table in Markdown, with a column of ratios for each device."""
     devices = list(part)
     unit = part[devices[0]]["rows"][0]["unit"]
-    head = ["", f"here, {unit}", f"there, {unit}", *(f"ratio, {NAMES[device]}" for device in devices)]
+    head = ["what", f"here, {unit}", f"there, {unit}", *(f"ratio, {NAMES[device]}" for device in devices)]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     for i, row in enumerate(part[devices[0]]["rows"]):
         ratios = [each["rows"][i]["ours"] / each["rows"][i]["theirs"] for each in part.values()]
