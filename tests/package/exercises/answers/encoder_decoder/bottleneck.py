@@ -126,7 +126,7 @@ _VECTORS: list[tuple[Any, str]] = [
     (64, "a softmax over one score"),
     (5, "a softmax over one score"),
     (110, "a softmax over one score"),
-    ((1, 11), "look at the starter's form"),
+    ((1, 11), "one number, without quotes or brackets"),
 ]
 WRONG: list[tuple[str, Any, str]] = [
     *(("squeeze", *wrong) for wrong in _SQUEEZED),

@@ -162,7 +162,7 @@ _PEAKS: list[tuple[Any, str]] = [
     (6.9, "Call your function there"),
     (8.0, "Call your function there"),
     (-7.0, "Call your function there"),
-    ((7, 4000), "look at the starter's form"),
+    ((7, 4000), "one number, without quotes or brackets"),
 ]
 _FACTORS: list[tuple[Any, str]] = [
     (lambda A: torch.linalg.eigvals(A).abs().max(), "which vectors keep their size"),
