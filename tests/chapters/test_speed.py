@@ -36,6 +36,6 @@ def test_a_part_that_was_not_measured_names_its_command() -> None:
 def test_each_device_has_a_column_of_ratios() -> None:
     rows = [{"what": "forward", "ours": 3.0, "theirs": 2.0, "unit": "ms"}]
     table = write_table({"cpu": {"rows": rows}, "cuda": {"rows": [{**rows[0], "ours": 1.0}]}})
-    assert table.splitlines()[0] == "|  | here, ms | there, ms | ratio, CPU | ratio, GPU |"
+    assert table.splitlines()[0] == "| what | here, ms | there, ms | ratio, CPU | ratio, GPU |"
     assert table.splitlines()[2] == "| forward | 3 | 2 | 1.50 | 0.50 |"
     assert Row("forward", 3.0, 2.0, "ms").ratio == 1.5
