@@ -21,8 +21,8 @@ from d2lmini.figures.plot import as_array, round_numbers, use_svg_display
 __all__ = ["draw_words", "show_heatmaps", "show_tables"]
 
 _FEW_CELLS, _MANY_CELLS = 60, 500  # see show_heatmaps and _draw_runs
-# A dark page replaces the colours of the style. Cells and the text in them keep these; groups differ in lightness too.
-_BLACK, _NEAR_BLACK, _WHITE, _GREY = "#000000", "#101010", "#fefefe", "#59636e"
+# The inks in coloured cells, which change places on a dark page; groups differ in lightness too.
+_BLACK, _WHITE = "#000000", "#fefefe"
 _GROUP_COLOURS = ("#e3effc", "#f3b27a", "#8fd0b8", "#c9a6dc")
 
 
@@ -135,8 +135,9 @@ def show_tables(
         _frame(panel, dict(enumerate(xticklabels or [])), dict(enumerate(yticklabels or [])))
         for (i, j), text in np.ndenumerate(table):
             colour = _GROUP_COLOURS[group[i, j]]
-            panel.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, edgecolor=_GREY, linewidth=0.5))
-            panel.text(j + 0.5, i + 0.5, str(text), color=_NEAR_BLACK, ha="center", va="center")
+            # As cells of a map: a dark page turns the colour of the cell and the ink together.
+            panel.add_patch(Rectangle((j + 0.02, i + 0.02), 0.96, 0.96, color=colour, linewidth=0.2))
+            panel.text(j + 0.5, i + 0.5, str(text), color=_BLACK, ha="center", va="center")
     panels[0, 0].set_ylabel(ylabel)
 
 

@@ -88,6 +88,25 @@ def test_numbers_in_cells_can_be_read(browser: Any, cmap: str, theme: str) -> No
         assert contrast("{:02x}{:02x}{:02x}".format(*furthest), "{:02x}{:02x}{:02x}".format(*ground)) >= 4.4, name
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_entries_of_tables_can_be_read_and_groups_told_apart(browser: Any, theme: str) -> None:
+    d2l.show_tables([[[88, 88, 88, 88]]], [[[0, 1, 2, 3]]], [""], (4, 3))
+    file = io.StringIO()
+    plt.gcf().savefig(file, format="svg")
+    panel = plt.gca().get_window_extent()
+    plt.close("all")
+    pixels = photograph(browser, colour_figure(file.getvalue()), theme)
+    height = pixels.shape[0] / 2
+    grounds = look(pixels, panel, 1, 4, share=0.12)[0]
+    for column, ground in enumerate(grounds):
+        left, right = (round(2 * (panel.x0 + panel.width * (column + share) / 4)) for share in (0.1, 0.9))
+        inks = pixels[round(2 * (height - panel.y1)) + 8 : round(2 * (height - panel.y0)) - 8, left:right].reshape(-1, 3)
+        furthest = inks[np.abs(inks - ground).sum(axis=1).argmax()]
+        name = f"{furthest} on {ground}"
+        assert contrast("{:02x}{:02x}{:02x}".format(*furthest), "{:02x}{:02x}{:02x}".format(*ground)) >= 4.4, name
+        assert all(np.abs(ground - other).sum() > 40 for other in grounds[:column])
+
+
 def test_shades_keep_their_order_and_stay_apart_in_the_dark() -> None:
     light = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
     dark = [darken(colour) for colour in light]
