@@ -4,10 +4,11 @@
 boolean and `True` means *may attend*.
 """
 
+from typing import Any
+
 __version__ = "0.2.0.dev0"
 
 # What every chapter uses.
-from d2lmini.exercises import check as check
 from d2lmini.figures.diagrams import draw_diagram as draw_diagram
 from d2lmini.figures.heatmaps import show_heatmaps as show_heatmaps
 from d2lmini.figures.heatmaps import show_tables as show_tables
@@ -75,3 +76,12 @@ from d2lmini.figures.heatmaps import draw_words as draw_words
 from d2lmini.reviews import fetch_imdb as fetch_imdb
 from d2lmini.reviews import load_reviews as load_reviews
 from d2lmini.reviews import small_reviews as small_reviews
+
+
+def __getattr__(name: str) -> Any:
+    """`check` is loaded when it is first used: the exercises are a package of their own, which stands on this one."""
+    if name == "check":
+        from d2lmini_exercises import check
+
+        return check
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,8 +23,8 @@ def list_files(name: str) -> dict[str, str]:
     module = name.replace("-", "_")
     return {
         f"book/{name}.md": "chapter.md",
-        f"d2lmini/exercises/{module}.py": "checkers.py",
-        f"tests/package/exercises/answers/{module}.py": "answers.py",
+        f"d2lmini_exercises/{module}.py": "checkers.py",
+        f"tests/exercises/answers/{module}.py": "answers.py",
     }
 
 
@@ -67,7 +67,7 @@ def main(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise SystemExit(f"NAME must be small letters, digits and hyphens, as in NAME=my-chapter, got {name!r}")
     files = list_files(name)
-    folder = f"d2lmini/exercises/{name.replace('-', '_')}"
+    folder = f"d2lmini_exercises/{name.replace('-', '_')}"
     taken = [file for file in (*files, f"notebooks/{name}.ipynb", folder) if (ROOT / file).exists()]
     if taken:
         raise SystemExit(f"{name} is there already: {', '.join(taken)}. Nothing was written")

@@ -39,7 +39,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
     "positions": (["d2lmini/positions/*"], [f"{UNIT}/positions", PLACES]),
     "transformer": (["d2lmini/transformer/*"], [f"{UNIT}/transformer", PLACES]),
     "instruments": (["d2lmini/instruments/*"], [f"{UNIT}/instruments", PLACES]),
-    "exercises": (["d2lmini/exercises/*"], [f"{UNIT}/exercises"]),
+    "exercises": (["d2lmini_exercises/*"], [f"{UNIT}/exercises"]),
 }
 COPIED = ("d2lmini", "tests", "tools", "book", "conftest.py", "pyproject.toml", "README.md", "_config.yml", "_toc.yml")
 NOTICED = {"killed", "timeout", "suspicious", "segfault"}

@@ -45,7 +45,7 @@ test = {{
 """
 CHECKED = """\
 >>> import contextlib, io
->>> from d2lmini.exercises import check
+>>> from d2lmini_exercises import check
 >>> report = io.StringIO()
 >>> with contextlib.redirect_stdout(report):
 ...     check({name!r}, {answer})

@@ -237,13 +237,13 @@ def name_another_repository(book: MiniBook) -> None:
 
 
 def check_elsewhere(book: MiniBook) -> None:
-    book.path("d2lmini/exercises").mkdir(parents=True)
-    book.path("d2lmini/exercises/second.py").write_text('@checker("double")\ndef check_double(answer): ...\n')
+    book.path("d2lmini_exercises").mkdir(parents=True)
+    book.path("d2lmini_exercises/second.py").write_text('@checker("double")\ndef check_double(answer): ...\n')
 
 
 def import_checkers(book: MiniBook) -> None:
-    book.path("d2lmini/exercises").mkdir(parents=True)
-    book.path("d2lmini/exercises/second.py").write_text("from d2lmini.exercises.mini import double\n")
+    book.path("d2lmini_exercises").mkdir(parents=True)
+    book.path("d2lmini_exercises/second.py").write_text("from d2lmini_exercises.mini import double\n")
 
 
 def cite_another_year(book: MiniBook) -> None:

@@ -46,7 +46,7 @@ HANDED_IN = {
     "check-replaced": ["d2l.check = lambda *a, **k: print('✓ predict-mixture: fine')", WRONG],
     "package-shadowed": ["class d2l:\n    check = lambda *a, **k: print('✓')", WRONG],
     "checker-replaced": [
-        "from d2lmini.exercises import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'",
+        "from d2lmini_exercises import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'",
         WRONG,
     ],
     "comparison-replaced": [
@@ -54,7 +54,7 @@ HANDED_IN = {
         WRONG,
     ],
     "code-replaced": [
-        "from d2lmini.exercises import core\ncore.is_near.__code__ = (lambda a, b, c: True).__code__",
+        "from d2lmini_exercises import core\ncore.is_near.__code__ = (lambda a, b, c: True).__code__",
         WRONG,
     ],
     "prints-a-tick": [
@@ -67,7 +67,7 @@ HANDED_IN = {
         WRONG,
     ],
     "default-replaced": [
-        "from d2lmini.exercises import core\ncore.expect_close.__kwdefaults__['tolerance'] = 1e9",
+        "from d2lmini_exercises import core\ncore.expect_close.__kwdefaults__['tolerance'] = 1e9",
         WRONG,
     ],
     "debug-tried": [STARTER.replace("return", "return 0 *", 1)],

@@ -7,7 +7,7 @@ from types import FrameType
 import pytest
 from hypothesis import settings
 
-from d2lmini.exercises import shelter
+from d2lmini_exercises import shelter
 
 # The same examples in each run: what is green stays green until something changes.
 settings.register_profile("book", deadline=None, derandomize=True)

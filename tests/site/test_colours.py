@@ -100,7 +100,9 @@ def test_entries_of_tables_can_be_read_and_groups_told_apart(browser: Any, theme
     grounds = look(pixels, panel, 1, 4, share=0.12)[0]
     for column, ground in enumerate(grounds):
         left, right = (round(2 * (panel.x0 + panel.width * (column + share) / 4)) for share in (0.1, 0.9))
-        inks = pixels[round(2 * (height - panel.y1)) + 8 : round(2 * (height - panel.y0)) - 8, left:right].reshape(-1, 3)
+        inks = pixels[round(2 * (height - panel.y1)) + 8 : round(2 * (height - panel.y0)) - 8, left:right].reshape(
+            -1, 3
+        )
         furthest = inks[np.abs(inks - ground).sum(axis=1).argmax()]
         name = f"{furthest} on {ground}"
         assert contrast("{:02x}{:02x}{:02x}".format(*furthest), "{:02x}{:02x}{:02x}".format(*ground)) >= 4.4, name

@@ -203,5 +203,5 @@ def test_the_table_of_mistakes_counts_the_hints_of_the_checkers() -> None:
         and 0 < counts[-1] < counts[0] < int(total[1])
     )
     assert all(1 <= int(row[2]) <= len(ALL_CHAPTERS) for row in rows)
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "d2lmini/exercises").rglob("*.py"))
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "d2lmini_exercises").rglob("*.py"))
     assert int(total[1]) > sources.count("hint=") > 100

@@ -23,8 +23,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import d2lmini as d2l
-from d2lmini.exercises import core
-from d2lmini.exercises.shelter import limit_time
+from d2lmini_exercises import core
+from d2lmini_exercises.shelter import limit_time
 
 # What checks compare with. Other names of torch it replaces itself, when a part of it is loaded late.
 COMPARISONS = ((torch, ("isclose", "allclose", "equal", "as_tensor")), (torch.Tensor, ("all", "any", "detach", "to")))

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from d2lmini.exercises.core import checker, expect_close, expect_function
-from d2lmini.exercises.prediction import Number, prediction
+from d2lmini_exercises.core import checker, expect_close, expect_function
+from d2lmini_exercises.prediction import Number, prediction
 
 prediction(
     "NAME-mean",

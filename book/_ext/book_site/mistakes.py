@@ -70,7 +70,7 @@ class MistakeTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Read the checkers of each chapter."""
-        folder = Path(self.env.srcdir) / "d2lmini/exercises"
+        folder = Path(self.env.srcdir) / "d2lmini_exercises"
         self.env.note_dependency(str(folder))
         hints = {
             place: [hint for module in find_modules(place) for hint in list_hints(module)]

@@ -1,0 +1,138 @@
+"""Answers to the exercise on the matrix of a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tests.exercises.answers.positional_encoding.sinusoids import rows
+
+
+def split(d: int) -> Tensor:
+    """The permutation that puts all sines before all cosines."""
+    return torch.eye(d, dtype=torch.float64)[[*range(0, d, 2), *range(1, d, 2)]]
+
+
+def pairs(delta: int, d: int) -> Tensor:
+    """The matrix for pairs that stand side by side, as in the text."""
+    M = torch.zeros(d, d, dtype=torch.float64)
+    for j in range(0, d, 2):
+        angle = delta * 10000 ** (-j / d)
+        M[j, j] = M[j + 1, j + 1] = math.cos(angle)
+        M[j, j + 1], M[j + 1, j] = math.sin(angle), -math.sin(angle)
+    return M
+
+
+def matrix(
+    *, sign: float = 1.0, exponent: float = 1.0, both: bool = False, factor: float = 1.0
+) -> Callable[[float, int], Tensor]:
+    """The matrix of a step, right unless told otherwise."""
+
+    def answer(delta: float, d: int) -> Tensor:
+        angles = factor * delta * 10000 ** (-torch.arange(0, d, 2).double() * exponent / d)
+        cos, sin = angles.cos().diag(), sign * angles.sin().diag()
+        return torch.cat([torch.cat([cos, sin], 1), torch.cat([sin if both else -sin, cos], 1)])
+
+    return answer
+
+
+def of_complex_numbers(delta: int, d: int) -> list[list[float]]:
+    """Right: cosine + i sine is multiplied by a number of length 1."""
+    M = torch.zeros(d, d, dtype=torch.float64)
+    for j in range(d // 2):
+        turn = torch.exp(torch.tensor(1j * delta * 10000 ** (-2 * j / d), dtype=torch.complex128))
+        M[j, j] = M[j + d // 2, j + d // 2] = turn.real
+        M[j, j + d // 2], M[j + d // 2, j] = turn.imag, -turn.imag
+    return M.tolist()
+
+
+def exponential(delta: int, d: int) -> Tensor:
+    """Right: many tiny steps."""
+    omega = (10000 ** (-torch.arange(0, d, 2).double() / d)).diag()
+    zero = torch.zeros_like(omega)
+    return torch.matrix_exp(delta * torch.cat([torch.cat([zero, omega], 1), torch.cat([-omega, zero], 1)]))
+
+
+def float32_frequencies(delta: int, d: int) -> Tensor:
+    """The angles are in double precision, what they are made from is not."""
+    angles = delta * (10000 ** (-torch.arange(0, d, 2).double() / d)).float().double()
+    cos, sin = angles.cos().diag(), angles.sin().diag()
+    return torch.cat([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)])
+
+
+def float32_blocks(delta: int, d: int) -> Tensor:
+    angles = delta * 10000 ** (-torch.arange(0, d, 2) / d)
+    cos, sin = angles.cos().diag(), angles.sin().diag()
+    return torch.cat([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)])
+
+
+def loop(delta: int, d: int) -> Tensor:
+    M = torch.eye(d, dtype=torch.float64)
+    for _ in range(delta):
+        M = matrix()(1, d) @ M
+    return M
+
+
+def one_speed(delta: int, d: int) -> Tensor:
+    return matrix(exponent=0)(delta, d)
+
+
+def fit(num_rows: int, begin: int = 0, *, inverse: bool = False) -> Callable[[int, int], Tensor]:
+    """A matrix from so many positions and where they go."""
+
+    def answer(delta: int, d: int) -> Tensor:
+        rows_of = rows()
+        P, moved = rows_of(begin, num_rows or d, d) @ split(d).T, rows_of(begin + delta, num_rows or d, d) @ split(d).T
+        return (torch.linalg.pinv(P) @ moved if inverse else torch.linalg.lstsq(P, moved).solution).T
+
+    return answer
+
+
+RIGHT: dict[str, list[Any]] = {
+    "step-matrix": [
+        matrix(),
+        lambda delta, d: matrix()(delta, d).numpy(),
+        lambda delta, d: matrix()(delta, d).float(),
+        lambda delta, d: split(d) @ pairs(delta, d) @ split(d).T,
+        of_complex_numbers,
+        exponential,
+        lambda delta, d: torch.linalg.matrix_power(matrix()(1, d), delta),
+    ],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("step-matrix", float32_frequencies, "computed in double precision?"),
+    ("step-matrix", pairs, "in which column does it stand here?"),
+    ("step-matrix", lambda delta, d: pairs(-delta, d), "in which column does it stand here?"),
+    ("step-matrix", lambda delta, d: pairs(delta, d).T, "in which column does it stand here?"),
+    ("step-matrix", lambda delta, d: pairs(delta, d) @ split(d), "in which rows and columns of M"),
+    ("step-matrix", lambda delta, d: split(d).T @ pairs(delta, d) @ split(d), "in which rows and columns of M"),
+    ("step-matrix", matrix(both=True), "one minus"),
+    ("step-matrix", matrix(exponent=0.5), "2j in its exponent"),
+    ("step-matrix", matrix(factor=math.pi / 180), "angles are in radians"),
+    ("step-matrix", lambda delta, d: matrix()(delta % (2 * math.pi), d), "2π is a full turn for the first pair"),
+    ("step-matrix", lambda delta, d: matrix()(math.fmod(delta, 2 * math.pi), d), "2π is a full turn for the first"),
+    ("step-matrix", one_speed, "an angle of its own"),
+    ("step-matrix", lambda delta, d: torch.eye(d), "does not move anything"),
+    ("step-matrix", lambda delta, d: torch.ones(d, d), "write (5.4) for one pair"),
+    ("step-matrix", lambda delta, d: f"{d} columns", "return a torch tensor"),
+    ("step-matrix", lambda delta, d: torch.eye(2), "d numbers go in and d numbers come out"),
+    ("step-matrix", lambda delta, d: matrix()(delta, d)[None], "d numbers go in and d numbers come out"),
+    ("step-matrix", lambda delta, d: matrix()(abs(delta), d), "has its sign been lost?"),
+    ("step-matrix", lambda delta, d: matrix()(1, d), "does your matrix change with delta?"),
+    ("step-matrix", lambda delta, d: matrix()(delta, 6)[:d, :d], "d numbers go in and d numbers come out"),
+    ("step-matrix", lambda delta, d: 2 * matrix()(delta, d), "write (5.4) for one pair"),
+    ("step-matrix", fit(0), "is it a fit?"),
+    ("step-matrix", fit(20), "is it a fit?"),
+    ("step-matrix", fit(100), "is it a fit?"),
+    ("step-matrix", fit(100, inverse=True), "is it a fit?"),
+    ("step-matrix", fit(1000), "is it a fit?"),
+    ("step-matrix", float32_blocks, "a large step computed in double precision?"),
+    ("step-matrix", lambda delta, d: torch.linalg.matrix_power(matrix()(1, d).float(), delta), "a large step"),
+    ("step-matrix", loop, "what does your code do with it? range(-2) is empty"),
+    ("step-matrix", matrix(sign=-1), "Where does the minus stand?"),
+]

@@ -1,0 +1,209 @@
+"""The exercise checkers: right answers get a tick; each wrong answer that learners give gets its own hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import d2lmini as d2l
+from d2lmini_exercises import list_exercises
+from d2lmini_exercises.core import checker, find_exercise
+from d2lmini_exercises.prediction import Number
+from tests.exercises.answers import RIGHT, WRONG
+
+ROOT = Path(__file__).parents[2]
+PASTED = {  # their inputs are code from the first word on
+    "squeeze",
+    "collapse-rate",
+    "debug-block",
+    "warm-up",
+    "add-norm",
+    "cached-attention",
+    "check-draft",
+    "debug-cut",
+    "debug-decoder",
+    "debug-patch-tokens",
+    "encode-words",
+    "find-twins",
+    "gate-importance",
+    "patchify",
+    "prune-carefully",
+    "prefix-matching",
+    "shifted-targets",
+}
+
+
+pytestmark = pytest.mark.recipe("An exercise")
+
+
+def find(name: str, answer: Any) -> str:
+    """Where an answer is written, for the message."""
+    code = getattr(answer, "__code__", None)
+    folder = Path(__file__).parent / "answers"
+    if code is None or folder not in Path(code.co_filename).parents:
+        return f"{folder.relative_to(ROOT)}: {name}, {answer!r:.80}"
+    return f"{Path(code.co_filename).relative_to(ROOT)}:{code.co_firstlineno}: {name}"
+
+
+def start(*_: Any, **__: Any) -> Any:
+    """The starter of an exercise."""
+    raise NotImplementedError
+
+
+def raises(error: BaseException) -> Callable[..., Any]:
+    def answer(*_: Any) -> Any:
+        raise error
+
+    return answer
+
+
+@pytest.mark.parametrize(("name", "answer"), [(name, answer) for name, answers in RIGHT.items() for answer in answers])
+def test_a_right_answer_gets_a_tick(name: str, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, answer)
+    out = capsys.readouterr().out
+    assert out.startswith(f"✓ {name}: "), f"{find(name, answer)}: a right answer should get a tick, not {out!r}"
+    assert out.count("\n") == 1
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
+def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, answer)
+    out = capsys.readouterr().out
+    wanted = f"{find(name, answer)}: this wrong answer should get the hint {hint!r}, not {out!r}"
+    assert out.startswith(f"✗ {name}: ") and hint in out.partition("hint: ")[2], wanted
+    for line in out.splitlines():
+        code = line.removeprefix("  for      ")
+        if line != code and (code.startswith("torch.") or name in PASTED):
+            exec(code, {"torch": torch, "d2l": d2l})  # the student can paste it
+
+
+def list_mistakes() -> list[tuple[str, str, Any]]:
+    found = ((name, find_exercise(name)) for name in list_exercises())
+    return [(name, *each) for name, data in found if hasattr(data, "list_mistakes") for each in data.list_mistakes()]
+
+
+@pytest.mark.parametrize(("name", "hint", "mistake"), list_mistakes())
+def test_each_mistake_gets_its_own_hint(name: str, hint: str, mistake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, mistake)
+    out = capsys.readouterr().out
+    assert out.startswith(f"✗ {name}: ") and out.partition("\n  hint: ")[2].strip() == hint, out
+
+
+@pytest.mark.parametrize(("name", "answer"), {wrong[0]: wrong[:2] for wrong in WRONG}.values())
+def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, answer, hint=False)
+    symptom = capsys.readouterr().out
+    d2l.check(name, answer)
+    assert "hint:" not in symptom and capsys.readouterr().out.startswith(symptom.rstrip("\n") + "\n  hint: ")
+
+
+@pytest.mark.parametrize("name", list_exercises())
+def test_an_exercise_has_answers(name: str) -> None:
+    assert RIGHT.get(name), f"no right answer to {name!r} in tests/exercises/answers, RIGHT"
+    assert any(name == exercise for exercise, _, _ in WRONG), (
+        f"no wrong answer to {name!r} in tests/exercises/answers, WRONG"
+    )
+
+
+def test_answers_belong_to_exercises() -> None:
+    assert {*RIGHT, *(name for name, _, _ in WRONG)} <= {*list_exercises()}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_no_answer_raises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    errors = [
+        raises(error)
+        for error in (ValueError("oops"), SystemExit(3), NotImplementedError("\"softmax\" not implemented for 'Bool'"))
+    ]
+    for answer in (0, "text", [], object(), lambda *a: None, *errors):
+        d2l.check(name, answer)
+        assert capsys.readouterr().out.startswith(f"✗ {name}: ")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_not_attempted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check(name, None)
+    assert capsys.readouterr().out == f"{name}: not attempted yet\n"
+    if callable(RIGHT[name][0]):
+        d2l.check(name, start)
+        assert capsys.readouterr().out == f"{name}: not attempted yet\n"
+
+
+def test_a_report_does_not_depend_on_chance(capsys: pytest.CaptureFixture[str]) -> None:
+    reports = set()
+    for seed in range(3):
+        torch.manual_seed(seed)
+        d2l.check("cached-attention", lambda x, cache, P, *W: (x, ()))
+        reports.add(capsys.readouterr().out)
+    assert len(reports) == 1 and "got" in reports.pop()
+
+
+def test_of_a_long_matrix_the_first_difference_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    right = RIGHT["masked-pooling"][0]
+
+    def wrong(*arguments: Any) -> torch.Tensor:
+        found = right(*arguments)
+        found[1:, 2] += 1.5  # of (2, 6, 3)
+        return found
+
+    d2l.check("masked-pooling", wrong)
+    lines = capsys.readouterr().out.splitlines()[2:4]
+    expected, got = (float(line.split()[1]) for line in lines)
+    assert got == pytest.approx(expected + 1.5, abs=1e-4)
+    assert lines[0].endswith("at [1, 2, 0], the first of 3 places that differ") and lines[1].endswith("there")
+
+
+def test_an_error_in_the_answer_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    d2l.check("masked-pooling", raises(KeyError("lens")))
+    assert "KeyError: 'lens'" in capsys.readouterr().out
+
+
+def test_a_prediction_is_not_given_away(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, answer, _ in WRONG:
+        if name.startswith(("predict", "use-")):
+            d2l.check(name, answer)
+    assert "expected" not in capsys.readouterr().out
+
+
+def test_checking_leaves_random_numbers_alone() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    d2l.check("measure-saturation", lambda d, scale: torch.rand(1).item())
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_an_answer_cannot_change_torch_for_the_rest_of_the_chapter(capsys: pytest.CaptureFixture[str]) -> None:
+    def meddler(d: int, scale: float) -> float:
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return 0.5
+
+    d2l.check("measure-saturation", meddler)
+    assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
+
+
+def test_an_unknown_exercise_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"no exercise named 'masked-poolin'; there are .*masked-pooling"):
+        d2l.check("masked-poolin", None)
+
+
+def test_a_name_is_taken_once() -> None:
+    with pytest.raises(ValueError, match="already a checker named 'masked-pooling'"):
+        checker("masked-pooling")(lambda answer: "")
+
+
+@pytest.mark.parametrize("mistakes", [{"half": 4.0, "a quarter": 4.001}, {"the right one": (2.0, 8.0)}])
+def test_two_hints_for_one_number_are_refused(mistakes: dict[str, float | tuple[float, ...]]) -> None:
+    with pytest.raises(ValueError, match="mistakes of the width must give different numbers"):
+        Number("the width", 8.0, hint="count", mistakes=mistakes)
+
+
+def test_one_hint_may_be_for_several_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    for angle in (7.6, 7.64):
+        d2l.check("predict-relative", (264, 0.368, angle))
+        assert "in radians, not in degrees" in capsys.readouterr().out
