@@ -9,12 +9,16 @@ import numpy as np
 from PIL import Image
 
 from tests.site.axe import COLOURS, find_faults
-from tests.site.layout import find_cut
-from tests.site.pages import ALL_CHAPTERS
+from tests.site.layout import find_cut, resize
+from tests.site.pages import CHAPTERS
 from tests.site.windows import switch_theme
 
 GROUND = {"light": (255, 255, 255), "dark": (18, 18, 18)}
-FURNITURE = (".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field")
+FURNITURE = [
+    *(".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field"),
+    *(".guess-field", ".cover-switch"),
+]
+FOLDED = {"details.solution .cell": True, "details.guess .cell_output": True, "details.hide pre": False}  # needed?
 
 
 def check_formulas(window: Any, needed: bool) -> list[str]:
@@ -65,12 +69,16 @@ def check_ground(picture: Image.Image, theme: str, name: str) -> list[str]:
 
 
 def check_figures(window: Any, theme: str) -> list[str]:
-    """Whether each figure has the opaque ground of the theme, and ink that can be seen on it."""
+    """Whether each figure has the opaque ground of the theme, ink that can be seen on it, and its own proportions."""
     faults = []
     for figure in window.locator(".cell_output img").all():
-        figure.evaluate("image => { image.loading = 'eager'; return image.decode().catch(() => 0) }")
+        natural, shown = figure.evaluate(
+            """image => { image.loading = 'eager';
+            return image.decode().catch(() => 0).then(() => [image.naturalWidth / image.naturalHeight,
+              image.width / image.height]) }"""
+        )
         picture, name = photograph(figure), f"figure {figure.get_attribute('src')}"
-        faults += check_ground(picture, theme, name)
+        faults += check_ground(picture, theme, name) + [f"{name} is stretched"] * (abs(shown / natural - 1) > 0.02)
         faults += [f"{name}: ink and ground are too close"] * bool(np.ptp(np.asarray(picture).sum(axis=2)) <= 450)
     return faults
 
@@ -80,36 +88,37 @@ def check_printed_output(window: Any, theme: str) -> list[str]:
 
 
 def check_paper(window: Any) -> list[str]:
-    """Whether paper shows the solutions, folded or not, and nothing that only a screen needs."""
+    """Whether paper shows what is folded, open or not, and nothing that only a screen needs."""
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = false)")
     window.set_viewport_size({"width": 794, "height": 1123})
     window.emulate_media(media="print")
-    # What a fold hides has a height all the same.
-    shown = window.locator("details.solution .cell").evaluate_all(
-        "all => all.map(e => e.checkVisibility() && e.clientHeight > 10)"
+    faults = []
+    for part, needed in FOLDED.items():  # what a fold hides has a height all the same
+        seen = window.locator(part).evaluate_all("all => all.map(e => e.checkVisibility() && e.clientHeight > 5)")
+        hidden = seen.count(False)
+        faults += [f"on paper: {hidden} of {len(seen)} {part} are not seen"] * (hidden > 0 or needed > len(seen))
+    left = window.evaluate(
+        "parts => parts.filter(part => [...document.querySelectorAll(part)].some(e => e.checkVisibility()))", FURNITURE
     )
-    hidden = shown.count(False)
-    faults = [f"on paper: {hidden} of {len(shown)} cells in solutions are not seen"] * (hidden > 0 or not shown)
-    left = [part for part in FURNITURE if any(piece.is_visible() for piece in window.locator(part).all())]
     window.emulate_media(media="screen")
     return faults + [f"on paper: {part} is seen" for part in left]
 
 
-def inspect(window: Any, page: str, themes: tuple[str, str]) -> list[str]:
-    """Look at an open page in the theme in which it was loaded, then in the other."""
-    chapter = page in ALL_CHAPTERS
+def inspect(window: Any, page: str, theme: str, other: str) -> list[str]:
+    """Look at an open page in the theme in which it was loaded, at each width, then in the other theme."""
+    chapter = page in CHAPTERS
+    width = window.viewport_size["width"]
     faults = check_formulas(window, needed=chapter) + check_search_box(window) + check_width(window)
     if chapter:
         faults += check_solution(window)
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
-    faults += check_width(window)
-    width = window.viewport_size["width"]
-    for other in (1440, 1280) if width == 1280 else (768, 320, width):
-        faults += find_cut(window, other)
-    for theme, rules in zip(themes, (None, COLOURS), strict=True):
-        switch_theme(window, theme)
-        seen = find_faults(window, rules)
-        if chapter:
-            seen += check_figures(window, theme) + check_printed_output(window, theme)
-        faults += [f"{theme}: {fault}" for fault in seen]
-    return faults + window.complaints
+    faults += check_width(window) + [f"{theme}: {fault}" for fault in find_faults(window)]
+    for narrower in sorted({width, 1440, 390, 320} if width > 390 else {width, 768, 320}, reverse=True):
+        faults += find_cut(window, narrower) + check_width(window)
+    resize(window, 390)
+    faults += check_search_box(window)
+    switch_theme(window, other)
+    seen = find_faults(window, COLOURS)
+    if chapter:
+        seen += check_figures(window, other) + check_printed_output(window, other)
+    return faults + [f"{other}: {fault}" for fault in seen] + window.complaints

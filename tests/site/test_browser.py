@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from tests.site.axe import find_faults
-from tests.site.checks import check_ground, check_paper, inspect, photograph
-from tests.site.pages import ALL_CHAPTERS, ALL_PAGES, PAGES, SITE
+from tests.site.checks import check_ground, check_paper, check_width, inspect, photograph
+from tests.site.layout import resize
+from tests.site.pages import CHAPTERS, FILES, KINDS, PAGES
 from tests.site.windows import open_page, open_window, press_switch, switch_theme
 
-# Each width begins in one theme and goes on in the other; one is read from files, the other from a server.
-VIEWS = [("light", 1280), ("dark", 390)]
-FILES = SITE.as_uri() + "/"
-each_view = pytest.mark.parametrize(("theme", "width"), VIEWS, ids=["light-1280", "dark-390"])
+# By day each page is loaded once, light and wide, and made narrow and dark; at night the other way as well.
+VIEWS = [
+    pytest.param("light", 1280, id="light-1280"),
+    pytest.param("dark", 390, id="dark-390", marks=pytest.mark.thorough),
+]
+each_view = pytest.mark.parametrize(("theme", "width"), VIEWS)
 
 
 def other(theme: str) -> str:
@@ -27,18 +30,35 @@ def other(theme: str) -> str:
 def test_a_page_is_complete_quiet_accessible_and_fits(
     visit: Callable[[str, str, int], Any], server: str, page: str, theme: str, width: int
 ) -> None:
-    window = visit((server if width == 1280 else FILES) + page, theme, width)
-    faults = inspect(window, page, (theme, other(theme)))
-    if page in ALL_CHAPTERS and width == 1280:
+    read_as_file = (PAGES.index(page) + (width == 1280)) % 2  # half of the pages by day, the other half at night
+    window = visit((FILES if read_as_file else server) + page, theme, width)
+    faults = inspect(window, page, theme, other(theme))
+    if page in CHAPTERS and width == 1280:
         faults += check_paper(window)
-    assert not faults, "\n".join([f"{page} at {width} px:", *faults])
+    assert not faults, "\n".join([f"{page} from {width} px:", *faults])
 
 
-@each_view
-def test_figures_follow_the_switch_and_not_the_system(browser: Any, server: str, theme: str, width: int) -> None:
-    with open_window(browser, server, theme, width) as window:
-        open_page(window, FILES + ALL_CHAPTERS[0])
-        for system in (theme, other(theme)):
+@pytest.mark.parametrize(
+    "page", [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
+)
+def test_a_phone_with_large_letters_scrolls_only_down(visit: Callable[[str, str, int], Any], page: str) -> None:
+    """Letters of twice the size: nothing runs out of the page, and the bar is as high as what is in it."""
+    window = visit(FILES + page, "light", 390)
+    window.evaluate("document.documentElement.style.fontSize = '200%'")
+    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+    assert check_width(window) == []
+    out = """all => { const bar = document.querySelector('.bd-header-article').getBoundingClientRect();
+      return all.filter(e => e.checkVisibility() && e.getBoundingClientRect().bottom > bar.bottom + 1)
+        .map(e => e.className) }"""
+    assert window.locator(".bd-header-article :is(button, a)").evaluate_all(out) == []
+    cut = "all => all.filter(e => e.getBoundingClientRect().right > 391).map(e => e.textContent.trim())"
+    assert window.locator(".prev-next-footer :is(p, a)").evaluate_all(cut) == []
+
+
+def test_figures_follow_the_switch_and_not_the_system(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        open_page(window, FILES + CHAPTERS[0])
+        for system in ("light", "dark"):
             window.emulate_media(color_scheme=system)
             press_switch(window, other(system))
             picture = photograph(window.locator(".cell_output img").first)
@@ -46,7 +66,7 @@ def test_figures_follow_the_switch_and_not_the_system(browser: Any, server: str,
 
 
 @each_view
-@pytest.mark.parametrize("page", ["book/intro.html", ALL_CHAPTERS[0]])
+@pytest.mark.parametrize("page", ["book/intro.html", CHAPTERS[0]])
 def test_the_keyboard_reaches_every_control_with_a_visible_focus(
     browser: Any, server: str, page: str, theme: str, width: int
 ) -> None:
@@ -104,19 +124,19 @@ def test_the_page_for_a_lost_reader_needs_no_name_before_the_book(browser: Any, 
         assert skip == f"{root}notebooks/nowhere.html#main-content"
 
 
-def test_motion_is_reduced_on_request(browser: Any, server: str) -> None:
+def test_motion_is_reduced_on_request(visit: Callable[[str, str, int], Any]) -> None:
+    window = visit(FILES + PAGES[0], "light", 1280)
+    moving = "e => getComputedStyle(e).transitionDuration.split(', ').some(parseFloat)"
+    assert window.evaluate(f"[...document.querySelectorAll('*')].filter({moving}).length") == 0
+
+
+def test_the_name_of_the_book_is_in_sight_and_nothing_beside_it_is_cut(browser: Any, server: str) -> None:
     with open_window(browser, server, reduced_motion="reduce") as window:
-        open_page(window, FILES + ALL_PAGES[0])
-        moving = "e => getComputedStyle(e).transitionDuration.split(', ').some(parseFloat)"
-        assert window.evaluate(f"[...document.querySelectorAll('*')].filter({moving}).length") == 0
-
-
-@pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_the_name_of_the_book_is_in_sight_and_nothing_beside_it_is_cut(browser: Any, server: str, width: int) -> None:
-    with open_window(browser, server, width=width, reduced_motion="reduce") as window:
-        open_page(window, FILES + ALL_CHAPTERS[0])
-        names = window.locator(".book-title a:visible")
-        assert names.count() == 1 and names.first.bounding_box()["x"] >= 0
-        for control in window.locator(".bd-header-article :is(a, button):visible").all():
-            box = control.bounding_box()
-            assert box["x"] >= 0 and box["x"] + box["width"] <= width, control.evaluate("e => e.outerHTML")[:120]
+        open_page(window, FILES + CHAPTERS[0])
+        for width in (1280, 768, 390, 320):
+            resize(window, width)
+            names = window.locator(".book-title a:visible")
+            assert names.count() == 1 and names.first.bounding_box()["x"] >= 0
+            for control in window.locator(".bd-header-article :is(a, button):visible").all():
+                box = control.bounding_box()
+                assert box["x"] >= 0 and box["x"] + box["width"] <= width, control.evaluate("e => e.outerHTML")[:120]

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from tests.site.checks import check_ground, check_width, photograph
-from tests.site.pages import CHAPTERS, SITE, soup
+from tests.site.layout import resize
+from tests.site.pages import CHAPTERS, FILES, SITE
 from tests.site.windows import open_page, open_window, press_switch
 
-TOUCHED = [page for page in CHAPTERS if soup(page).select(".touch")]
-each_panel = pytest.mark.parametrize("page", TOUCHED)
+# By day one panel stands for all: the same styles and the same function draw each of them.
+FIRST, *REST = [page for page in CHAPTERS if 'class="touch"' in (SITE / page).read_text("utf-8")]
+night = pytest.mark.thorough
+each_panel = pytest.mark.parametrize("page", [FIRST, *(pytest.param(page, marks=night) for page in REST)])
 
 # The parts that are in sight, and that should be: those of which each mark (a0, b2, ...) is chosen.
 SEEN = """panel => {
@@ -36,6 +39,13 @@ HEIGHTS = """panel => {
   }
   return [...heights];
 }"""
+# The cells in which a number is cut from its sign, or cut at all.
+BROKEN = """all => all.filter(e => {
+  const words = document.createRange();
+  words.selectNodeContents(e);
+  const lines = new Set([...words.getClientRects()].map(line => Math.round(line.top)));
+  return /[−\\d]/.test(e.textContent) && lines.size > 1 || e.scrollWidth > e.clientWidth;
+}).map(e => e.textContent)"""
 # Of each hand of the clock its length on the screen, and by how much it is turned.
 HANDS = """all => all.map(e => {
   const { a, b } = e.getScreenCTM();
@@ -48,7 +58,7 @@ NOW = "panel => panel.querySelector('.now').innerText.trim().replace(/\\s+/g, ' 
 
 def open_panel(window: Any, page: str) -> None:
     """Open a page and all that is folded on it."""
-    open_page(window, SITE.as_uri() + "/" + page)
+    open_page(window, FILES + page)
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
 
 
@@ -82,7 +92,7 @@ def find_ink(part: Any, theme: str) -> Any:
 
 
 @each_panel
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=night)])
 def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
     browser: Any, server: str, page: str, width: int
 ) -> None:
@@ -106,64 +116,38 @@ def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
 
 
 @each_panel
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_panel_fits_and_can_be_touched(browser: Any, server: str, page: str, width: int) -> None:
-    with open_window(browser, server, width=width) as window:
+def test_a_panel_fits_can_be_touched_and_no_choice_moves_the_page(browser: Any, server: str, page: str) -> None:
+    with open_window(browser, server) as window:
         open_panel(window, page)
         panel = window.locator(".touch").first
-        for button in range(panel.locator("input").count()):
-            panel.locator("label").nth(button).click()
-            inside, outside = panel.evaluate(
-                "panel => [panel.parentElement.scrollWidth, panel.parentElement.clientWidth]"
-            )
-            assert inside <= outside and not check_width(window)
-        boxes = [label.bounding_box() for label in panel.locator("label").all()]
-        assert min(min(box["width"], box["height"]) for box in boxes) >= 24
+        for width in (1440, 390):
+            resize(window, width)
+            heights = panel.evaluate(HEIGHTS)
+            assert len(heights) == 1
+            assert width < 1000 or heights[0] < 850, "higher than a window of 900 px with the bar at its top"
+            for option in range(panel.locator("fieldset").first.locator("input").count()):
+                panel.locator(f"input[value=a{option}]").check()
+                assert panel.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
+                assert not check_width(window)
+                assert panel.locator("table:visible thead th, table:visible td").evaluate_all(BROKEN) == []
+            boxes = [label.bounding_box() for label in panel.locator("label").all()]
+            assert min(min(box["width"], box["height"]) for box in boxes) >= 24
         moving = "e => getComputedStyle(e).transitionDuration.split(', ').concat(getComputedStyle(e).animationName)"
         of_all = panel.evaluate(f"panel => [...panel.querySelectorAll('*')].flatMap({moving})")
         assert set(of_all) <= {"0s", "none"}
 
 
-@each_panel
-@pytest.mark.parametrize("width", [1440, 390])
-def test_no_choice_moves_the_page(browser: Any, server: str, page: str, width: int) -> None:
-    with open_window(browser, server, width=width) as window:
-        open_panel(window, page)
-        panel = window.locator(".touch").first
-        heights = panel.evaluate(HEIGHTS)
-        assert len(heights) == 1
-        assert width < 1000 or heights[0] < 850, "higher than a window of 900 px with the bar at its top"
-
-
-@each_panel
-@pytest.mark.parametrize("width", [1440, 390])
-def test_no_number_is_cut_from_its_sign(browser: Any, server: str, page: str, width: int) -> None:
-    with open_window(browser, server, width=width) as window:
-        open_panel(window, page)
-        panel = window.locator(".touch").first
-        for option in range(panel.locator("fieldset").first.locator("input").count()):
-            panel.locator(f"input[value=a{option}]").check()
-            broken = panel.locator("table:visible thead th, table:visible td").evaluate_all(
-                """all => all.filter(e => {
-                  const words = document.createRange();
-                  words.selectNodeContents(e);
-                  const lines = new Set([...words.getClientRects()].map(line => Math.round(line.top)));
-                  return /[−\\d]/.test(e.textContent) && lines.size > 1 || e.scrollWidth > e.clientWidth;
-                }).map(e => e.textContent)"""
-            )
-            assert broken == []
-
-
-@pytest.mark.skipif("notebooks/complexity.html" not in TOUCHED, reason="the page is not tested")
-@pytest.mark.parametrize(("width", "rows"), [(1440, 1), (600, 1), (390, 2)])
-def test_two_tables_stand_side_by_side_where_there_is_room(browser: Any, server: str, width: int, rows: int) -> None:
-    with open_window(browser, server, width=width) as window:
+@night
+def test_two_tables_stand_side_by_side_where_there_is_room(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
         open_panel(window, "notebooks/complexity.html")
-        tables = window.locator(".touch table").evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
-        assert len(tables) == 2 and len(set(tables)) == rows
+        for width, rows in ((1440, 1), (600, 1), (390, 2)):
+            resize(window, width)
+            tops = window.locator(".touch table").evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
+            assert len(tops) == 2 and len(set(tops)) == rows, width
 
 
-@pytest.mark.skipif("notebooks/relative-positions.html" not in TOUCHED, reason="the page is not tested")
+@night
 @pytest.mark.parametrize("width", [1440, 390])
 def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str, width: int) -> None:
     """The lines on the number of the position and on that 3 further, clear of the buttons; both hands in sight."""
@@ -190,7 +174,7 @@ def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str
 
 
 @each_panel
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=night), "dark"])
 def test_forced_colours_leave_bars_rows_and_what_is_chosen(browser: Any, server: str, page: str, theme: str) -> None:
     with open_window(browser, server, theme, forced_colors="active") as window:
         open_panel(window, page)
@@ -225,25 +209,18 @@ def test_a_panel_follows_the_switch_and_not_the_system(browser: Any, server: str
 
 
 @each_panel
-def test_without_styles_all_states_are_readable(browser: Any, server: str, page: str) -> None:
-    with open_window(browser, server) as window:
-        open_panel(window, page)
-        window.evaluate("document.querySelectorAll('style, link[rel=stylesheet]').forEach(sheet => sheet.remove())")
-        panel = window.locator(".touch").first
-        readable = panel.locator(".now p, caption, th, td").evaluate_all("all => all.map(e => e.checkVisibility())")
-        assert len(readable) > 20 and all(readable)
-        assert not any(drawing.is_visible() for drawing in panel.locator("svg").all())
-
-
-@each_panel
-def test_paper_shows_all_tables_and_no_button(browser: Any, server: str, page: str) -> None:
+def test_paper_and_a_page_without_styles_show_all_states(browser: Any, server: str, page: str) -> None:
     with open_window(browser, server, width=794) as window:
         open_panel(window, page)
         window.emulate_media(media="print")
         panel = window.locator(".touch").first
-        cells = panel.locator("caption, th, td").evaluate_all(
-            "all => all.map(e => e.checkVisibility() && e.clientHeight > 5)"
-        )
+        shown = "all => all.map(e => e.checkVisibility() && e.clientHeight > 5)"
+        cells = panel.locator("caption, th, td").evaluate_all(shown)
         assert len(cells) > 20 and all(cells)
         assert not any(part.is_visible() for part in panel.locator("input, svg, .now").all())
         assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
+        window.emulate_media(media="screen")
+        window.evaluate("document.querySelectorAll('style, link[rel=stylesheet]').forEach(sheet => sheet.remove())")
+        readable = panel.locator(".now p, caption, th, td").evaluate_all("all => all.map(e => e.checkVisibility())")
+        assert len(readable) > 20 and all(readable)
+        assert not any(drawing.is_visible() for drawing in panel.locator("svg").all())

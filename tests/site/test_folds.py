@@ -10,39 +10,35 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.site.pages import ALL_CHAPTERS, CHAPTERS, COMPLETE, PAGES, SITE, soup
+from tests.site.pages import CHAPTERS, COMPLETE, FILES, SITE, soup
 from tests.site.windows import open_page, open_window
 from tools.notebooks import NOTEBOOKS
 
-FILES = SITE.as_uri() + "/"
 FIRST, SECOND = "notebooks/attention-pooling.html", "notebooks/self-attention.html"
 PRINTED = "who: 10.0050"  # the answer to the first prediction of the first chapter
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_nothing_that_only_a_tool_reads_is_on_a_page(page: str) -> None:
-    text = soup(page).find("main").get_text()
-    found = re.search(r"# NBVAL_\w+|# @title|OWNER|Name the repository", text)
-    assert not found, f"{page}: {found}"
+def test_nothing_that_only_a_tool_reads_is_on_a_page() -> None:
+    tool = re.compile(r"# NBVAL_\w+|# @title|OWNER|Name the repository")
+    assert {page: found for page in CHAPTERS if (found := tool.findall(soup(page).find("main").get_text()))} == {}
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter(page: str) -> None:
-    fold = soup(page).select_one("details.run")
-    assert not [h for h in fold.find_all_previous("h2") if h.find_parent("article")], "below a first section"
-    assert [bool(cell.find(string=re.compile("import"))) for cell in fold.select(".cell")] == [True, True]
-    notebook, wheel = (SITE / page).parent / fold.select("a[download]")[0]["href"], fold.select("a[download]")[1]
-    assert notebook.resolve() == SITE / f"_sources/{page.removesuffix('.html')}.ipynb"
-    assert ((SITE / page).parent / wheel["href"]).is_file() and wheel["href"].endswith(".whl")
+def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter() -> None:
+    for page in CHAPTERS:
+        fold = soup(page).select_one("details.run")
+        sections = [h for h in fold.find_all_previous("h2") if h.find_parent("article")]
+        assert not sections, f"{page}: below a first section"
+        assert [bool(cell.find(string=re.compile("import"))) for cell in fold.select(".cell")] == [True, True], page
+        notebook, wheel = (((SITE / page).parent / link["href"]).resolve() for link in fold.select("a[download]")[:2])
+        assert notebook == SITE / f"_sources/{page.removesuffix('.html')}.ipynb"
+        assert wheel.is_file() and wheel.suffix == ".whl", page
 
 
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_each_prediction_that_a_cell_answers_is_covered(page: str) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)
-    asked = sum(
-        len(re.findall(r"\*\*Predict\b", cell.source)) for cell in notebook.cells if cell.cell_type == "markdown"
-    )
-    covers = soup(page).select("details.guess")
+    text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    asked, covers = len(re.findall(r"\*\*Predict\b", text)), soup(page).select("details.guess")
     assert asked - 3 <= len(covers) <= asked, "few are answered by a sentence instead of a cell"
     assert asked > 3 or page not in COMPLETE, f"{page}: {asked} predictions"
     for cover in covers:
@@ -108,27 +104,11 @@ def test_without_a_script_nothing_is_lost(browser: Any, server: str) -> None:
         assert answer_of(window).is_visible()
 
 
-@pytest.mark.parametrize("page", [page for page in ALL_CHAPTERS if page in PAGES])
-def test_paper_shows_the_answers(visit: Callable[[str, str, int], Any], page: str) -> None:
-    window = visit(FILES + page, "light", 794)
-    window.emulate_media(media="print")
-    shown = window.locator("details.guess .cell_output").evaluate_all(
-        "all => all.map(e => e.checkVisibility() && e.clientHeight > 5)"
-    )
-    code = window.locator("details.hide pre").evaluate_all(
-        "all => all.every(e => e.checkVisibility() && e.clientHeight)"
-    )
-    assert code, "code that is folded on the screen"
-    fields = window.locator(".guess-field, .cover-switch").evaluate_all("all => all.some(e => e.checkVisibility())")
-    window.emulate_media(media="screen")
-    assert all(shown) and shown and not fields
-
-
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_folded_code_says_what_it_is(page: str) -> None:
-    for fold in soup(page).select("details.above-input"):
-        source, prompt = fold.select_one("pre").get_text(), fold.summary.get_text()
-        titled = re.match(r"# (What .+|The formulas.+)", source)
-        untitled = "the bounds that hold on every machine" if "assert" in source else "the code"
-        expected = titled[1] if titled else untitled
-        assert f"Show: {expected}" in prompt and f"Hide: {expected}" in prompt
+def test_folded_code_says_what_it_is() -> None:
+    for page in CHAPTERS:
+        for fold in soup(page).select("details.above-input"):
+            source, prompt = fold.select_one("pre").get_text(), fold.summary.get_text()
+            titled = re.match(r"# (What .+|The formulas.+)", source)
+            untitled = "the bounds that hold on every machine" if "assert" in source else "the code"
+            expected = titled[1] if titled else untitled
+            assert f"Show: {expected}" in prompt and f"Hide: {expected}" in prompt, page

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.site.pages import CHAPTERS, SITE, soup
+from tests.site.pages import FILES, SITE, soup
 from tests.site.windows import open_page, open_window
 from tools import ROOT
 
 PAGE = "notebooks/elsewhere.html"
-pytestmark = pytest.mark.skipif(PAGE not in CHAPTERS, reason="the page is not tested")
 SEEN = "all => all.map(e => e.checkVisibility())"
 
 
@@ -43,10 +42,10 @@ def test_the_notebooks_can_be_downloaded() -> None:
     assert all((SITE / "notebooks" / str(link["href"])).resolve().exists() for link in links)
 
 
-@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.thorough), False])
 def test_one_tab_is_seen_and_the_arrow_keys_change_it(browser: Any, server: str, scripts: bool) -> None:
     with open_window(browser, server, java_script_enabled=scripts) as window:
-        open_page(window, SITE.as_uri() + "/" + PAGE)
+        open_page(window, FILES + PAGE)
         first = window.locator(".sd-tab-set").first
         contents = first.locator("> .sd-tab-content")
         assert [content.is_visible() for content in contents.all()] == [True] + 6 * [False]
@@ -57,17 +56,12 @@ def test_one_tab_is_seen_and_the_arrow_keys_change_it(browser: Any, server: str,
         assert contents.last.is_visible() and not contents.first.is_visible()
 
 
-def test_all_of_the_page_changes_together(browser: Any, server: str) -> None:
-    with open_window(browser, server) as window:
-        open_page(window, SITE.as_uri() + "/" + PAGE)
+def test_all_of_the_page_changes_together_and_paper_shows_all(browser: Any, server: str) -> None:
+    with open_window(browser, server, width=794) as window:
+        open_page(window, FILES + PAGE)
         window.locator(".sd-tab-set").first.locator("> label", has_text="TensorFlow").click()
         for tabs in window.locator(".sd-tab-set").all():
             assert tabs.locator("> input:checked + label").inner_text() == "TensorFlow"
-
-
-def test_paper_shows_all(browser: Any, server: str) -> None:
-    with open_window(browser, server, width=794) as window:
-        open_page(window, SITE.as_uri() + "/" + PAGE)
         window.emulate_media(media="print")
         contents = window.locator(".sd-tab-set > .sd-tab-content")
         assert all(contents.evaluate_all(SEEN)) and not any(window.locator(".sd-tab-set > input").evaluate_all(SEEN))

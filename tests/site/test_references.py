@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.site.pages import ALL_CHAPTERS, CHAPTERS, COMPLETE, PAGES, SITE, soup
-
-FILES = SITE.as_uri() + "/"
+from tests.site.pages import CHAPTERS, COMPLETE, FILES, PAGES, soup
 
 
 def chapter_number(page: str) -> str:
@@ -19,20 +17,20 @@ def chapter_number(page: str) -> str:
     return re.findall(r"\d+", exercise.get_text())[0]
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_figures_are_numbered_and_have_captions(page: str) -> None:
-    figures = soup(page).select(".cell_output figure")
-    assert len(figures) == len(soup(page).select(".cell_output img")), "each picture is in a figure"
-    for number, figure in enumerate(figures, start=1):
-        name = f"{chapter_number(page)}.{number}"
-        caption = re.sub(r"\s+", " ", figure.figcaption.get_text()).strip(" #")
-        assert re.fullmatch(rf"Figure {name}\. [A-Z].{{8,}}\.", caption), caption
-        assert figure["id"] == f"figure-{name.replace('.', '-')}"
+def test_figures_are_numbered_and_have_captions() -> None:
+    for page in CHAPTERS:
+        figures = soup(page).select(".cell_output figure")
+        assert len(figures) == len(soup(page).select(".cell_output img")), f"{page}: each picture is in a figure"
+        for number, figure in enumerate(figures, start=1):
+            name = f"{chapter_number(page)}.{number}"
+            caption = re.sub(r"\s+", " ", figure.figcaption.get_text()).strip(" #")
+            assert re.fullmatch(rf"Figure {name}\. [A-Z].{{8,}}\.", caption), f"{page}: {caption}"
+            assert figure["id"] == f"figure-{name.replace('.', '-')}"
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_formula_that_is_named_is_a_link_to_it(page: str) -> None:
-    tags = {number.get_text() for other in ALL_CHAPTERS for number in soup(other).select("div.math .number")}
+    tags = {number.get_text() for other in CHAPTERS for number in soup(other).select("div.math .number")}
     assert len(tags) > 20
     for paragraph in map(copy.copy, soup(page).select("article p:not(figcaption p)")):
         for part in paragraph.select(".math, code, a:not(.preview)"):
@@ -47,15 +45,14 @@ def test_a_formula_that_is_named_is_a_link_to_it(page: str) -> None:
         assert formula.select_one(".number").get_text() == link.get_text()
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_words_of_the_glossary_lead_there_once_with_their_meaning(page: str) -> None:
-    links = soup(page).select("a.preview[href*='glossary.html#']")
-    words = [link["href"] for link in links]
-    assert len(set(words)) == len(words)
-    assert words or page not in COMPLETE, f"{page}: no word leads to the glossary"
-    for link in links:
-        entry = soup("book/glossary.html").find(id=link["href"].partition("#")[2])
-        assert link["title"].split()[0] in entry.get_text()
+def test_words_of_the_glossary_lead_there_once_with_their_meaning() -> None:
+    for page in CHAPTERS:
+        links = soup(page).select("a.preview[href*='glossary.html#']")
+        assert len({link["href"] for link in links}) == len(links), page
+        assert links or page not in COMPLETE, f"{page}: no word leads to the glossary"
+        for link in links:
+            entry = soup("book/glossary.html").find(id=link["href"].partition("#")[2])
+            assert link["title"].split()[0] in entry.get_text(), f"{page}: {link}"
 
 
 def test_a_preview_shows_the_formula_and_escape_hides_it(visit: Callable[[str, str, int], Any]) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from tests.site.axe import find_faults
-from tests.site.pages import ALL_PAGES, SITE, soup
+from tests.site.pages import FILES, PAGES, soup
 from tests.site.windows import open_window, wait_until
 
-FILES = SITE.as_uri() + "/"
-VIEWS = [("light", 1280), ("dark", 390)]
-each_view = pytest.mark.parametrize(("theme", "width"), VIEWS, ids=["light-1280", "dark-390"])
+VIEWS = [pytest.param("light", 1280, marks=pytest.mark.thorough), ("dark", 390)]
+each_view = pytest.mark.parametrize(("theme", "width"), VIEWS)
 FIRST = {
     "heads learn": "notebooks/what-heads-learn.html",
     "multi head": "notebooks/multi-head-attention.html",
@@ -35,16 +34,15 @@ def ask(window: Any, site: str, query: str) -> list[str]:
     return links
 
 
-@each_view
-def test_search_finds_a_word_of_each_page(browser: Any, server: str, theme: str, width: int) -> None:
-    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
-        for page in ALL_PAGES:
+def test_search_finds_a_word_of_each_page(browser: Any, server: str) -> None:
+    with open_window(browser, server, reduced_motion="reduce") as window:
+        for page in PAGES:
             description = soup(page).find("meta", attrs={"name": "description"})["content"]
             word = max(re.findall(r"\b[a-z]+\b", description), key=len)  # whole words: no "ttention"
             assert [link for link in ask(window, FILES, word) if link.startswith(page)], (
                 f"{word} is not found in {page}"
             )
-            assert window.complaints + find_faults(window) == [], f"searching {word}"
+        assert window.complaints == []
 
 
 @pytest.mark.parametrize("place", ["folder", "server"])
@@ -62,19 +60,12 @@ def test_chinese_words_are_found_and_strings_that_are_no_word_are_not(browser: A
             assert any("self-attention.html" in link for link in ask(window, FILES, word)), word
             assert all(word in text for text in window.locator("ul.search li").all_inner_texts()), word
         assert ask(window, FILES, "果苹") == []
-        assert "No section of the book" in window.locator(".search-summary").inner_text()
-
-
-def test_words_that_are_not_looked_for_are_not_said_to_be_missing(browser: Any, server: str) -> None:
-    with open_window(browser, server) as window:
+        assert "No section" in window.locator(".search-summary").inner_text()
         for query in ("the", "12.3"):
             assert ask(window, FILES, query) == []
             assert "are not looked for" in window.locator(".search-summary").inner_text()
-        ask(window, FILES, "zebra the")
-        assert "No section" in window.locator(".search-summary").inner_text()
 
 
-@pytest.mark.skipif("notebooks/right-shapes.html" not in ALL_PAGES, reason="the page is not tested")
 def test_who_comes_from_the_search_sees_one_place_and_the_rest_stays_covered(browser: Any, server: str) -> None:
     with open_window(browser, server) as window:
         window.goto(f"{FILES}notebooks/right-shapes.html?highlight=mutant#exercise-12-3-a-test-of-the-heads")

@@ -8,7 +8,7 @@ import pytest
 import tinycss2
 
 from book._ext.book_site.styles import can_match, keep_used
-from tests.site.pages import ALL_PAGES, SITE, soup
+from tests.site.pages import SITE, WRITTEN, soup
 
 WORDS = {"cell", "note", "open", "main"}
 
@@ -45,11 +45,11 @@ def test_rules_within_a_condition_are_looked_at_too() -> None:
     assert shorten("@keyframes turn { to { top: 0 } }") == "@keyframesturn{to{top:0}}"
 
 
-@pytest.mark.parametrize("page", [*ALL_PAGES, "search.html", "404.html"])
-def test_a_page_asks_for_one_style_sheet_whose_files_are_there(page: str) -> None:
-    (sheet,) = soup(page).select("link[rel=stylesheet]")
-    name = sheet["href"].partition("?")[0].lstrip("./")
-    css = (SITE / name).read_text("utf-8")
-    addresses = re.findall(r"""url\(['"]?(?!data:|#)([^)'"?#]+)""", css)
-    faces = [address for address in addresses if "fonts/text" in address or address.endswith("math.woff2")]
-    assert len(faces) >= 4 and all((SITE / name).parent.joinpath(face).exists() for face in faces)
+def test_a_page_asks_for_one_style_sheet_whose_files_are_there() -> None:
+    sheets = {page: [link["href"] for link in soup(page).select("link[rel=stylesheet]")] for page in WRITTEN}
+    assert all(len(links) == 1 for links in sheets.values()), sheets
+    for name in {link.partition("?")[0].lstrip("./") for (link,) in sheets.values()}:
+        css = (SITE / name).read_text("utf-8")
+        addresses = re.findall(r"""url\(['"]?(?!data:|#)([^)'"?#]+)""", css)
+        faces = [address for address in addresses if "fonts/text" in address or address.endswith("math.woff2")]
+        assert len(faces) >= 4 and all((SITE / name).parent.joinpath(face).exists() for face in faces)

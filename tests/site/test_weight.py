@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from book._ext.book_site.weight import lighten
-from tests.site.pages import PAGES, soup
+from tests.site.pages import KINDS, PAGES, soup
 from tests.site.windows import open_page, open_window
 
 LIMIT = 500 * 1024
@@ -22,8 +22,7 @@ UNWANTED = (
 )
 
 
-@pytest.fixture
-def loaded(browser: Any, server: str, request: pytest.FixtureRequest) -> dict[str, int]:
+def load(browser: Any, server: str, page: str) -> dict[str, int]:
     """The files of a first visit of a page, which is read to its end, and what they weigh when compressed."""
     with open_window(browser, server, reduced_motion="reduce") as window:
         answers: list[Any] = []
@@ -32,7 +31,7 @@ def loaded(browser: Any, server: str, request: pytest.FixtureRequest) -> dict[st
             answers.append(answer)
 
         window.on("response", note)
-        open_page(window, server + request.param)
+        open_page(window, server + page)
         for picture in window.locator("img").all():
             picture.evaluate("image => { image.loading = 'eager'; return image.decode() }")
         window.wait_for_load_state("networkidle")
@@ -40,34 +39,32 @@ def loaded(browser: Any, server: str, request: pytest.FixtureRequest) -> dict[st
         return {answer.url.removeprefix(server): len(gzip.compress(answer.body())) for answer in sent}
 
 
-@pytest.mark.parametrize("loaded", PAGES, indirect=True)
-def test_a_first_visit_is_light(loaded: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "page", [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
+)
+def test_a_first_visit_is_light(browser: Any, server: str, page: str) -> None:
+    loaded = load(browser, server, page)
     table = [f"{size / 1024:7.1f} KiB {name}" for name, size in sorted(loaded.items(), key=lambda item: -item[1])]
-    print(f"{sum(loaded.values()) / 1024:.1f} KiB in {len(loaded)} files", *table, sep="\n")
     assert len(loaded) > 10, "what the page loads was not seen"
     assert sum(loaded.values()) < LIMIT, "\n".join(table)
     assert not [name for name in loaded if any(part in name for part in UNWANTED)], "a script that no page uses"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_script_of_tabs_is_only_where_tabs_are(page: str) -> None:
-    assert bool(soup(page).select("script[src*='design-tabs']")) == bool(soup(page).select(".sd-tab-set"))
+def test_the_script_of_tabs_is_only_where_tabs_are() -> None:
+    for page in PAGES:
+        assert bool(soup(page).select("script[src*='design-tabs']")) == bool(soup(page).select(".sd-tab-set")), page
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_text_moves_while_pictures_come(browser: Any, server: str, page: str) -> None:
-    with open_window(browser, server, reduced_motion="reduce") as window:
-        open_page(window, server + page)
-        unsized = "all => all.filter(image => !image.hasAttribute('width') || !image.hasAttribute('height')).length"
-        assert window.locator(".bd-article img").evaluate_all(unsized) == 0
-        proportion = "all => all.map(i => [i.naturalWidth / i.naturalHeight, i.width / i.height])"
-        for picture in window.locator(".bd-article img").all():
-            picture.evaluate("image => { image.loading = 'eager'; return image.decode() }")
-        # A picture on a card stands in a box of its own proportions, and is not stretched (object-fit: contain).
-        for natural, shown in window.locator(".bd-article img:visible:not(li > img)").evaluate_all(proportion):
-            assert shown == pytest.approx(natural, rel=0.02)
+def test_no_text_moves_while_pictures_come() -> None:
+    assert [
+        (page, str(image))
+        for page in PAGES
+        for image in soup(page).select(".bd-article img")
+        if not (image.get("width") and image.get("height"))
+    ] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [412, 1350])
 @pytest.mark.parametrize("page", ["book/intro.html", "notebooks/multi-head-attention.html"])
 def test_no_text_moves_while_fonts_and_scripts_come(browser: Any, server: str, page: str, width: int) -> None:
