@@ -189,7 +189,7 @@ SHARED := $(wildcard tests/*.py)
 # A chapter stands on the package without the other chapters' checkers, and on the reviews only if it reads them.
 READERS := $(basename $(notdir $(shell grep -lsE 'load_reviews|small_reviews' book/*.md notebooks/*.ipynb)))
 checkers = $(foreach chapter,$(subst -,_,$(1)),d2lmini/exercises/$(chapter).py d2lmini/exercises/$(chapter)/%)
-unread = $(call checkers,$(filter-out $(1),$(KNOWN))) $(if $(filter $(1),$(READERS)),,d2lmini/reviews.tsv d2lmini/opinion_words.txt)
+unread = $(call checkers,$(filter-out $(1),$(KNOWN))) $(if $(filter $(1),$(READERS)),,d2lmini/reviews/%)
 $(foreach chapter,$(KNOWN),$(eval NEEDS_chapter-$(chapter) := $(filter-out $(call unread,$(chapter)),$(PACKAGE))))
 
 NEEDS_pages := $(TEXTS) $(NOTEBOOKS)

@@ -43,7 +43,7 @@ def test_what_all_chapters_stand_on_changed_all_are_run_again(book: MiniBook, na
 def test_a_checker_or_a_review_runs_again_only_the_chapters_that_use_it(book: MiniBook, kind: str) -> None:
     book.edit(source(PRINTED, "print(1 / 7)  # load_reviews"))
     files = ["core.py", "mini.py", "second/hints.py"]
-    for name in [*(f"d2lmini/exercises/{file}" for file in files), "d2lmini/reviews.tsv", "d2lmini/opinion_words.txt"]:
+    for name in [*(f"d2lmini/exercises/{file}" for file in files), "d2lmini/reviews/0.txt", "d2lmini/reviews/1.txt"]:
         book.path(name).parent.mkdir(parents=True, exist_ok=True)
         book.path(name).touch()
     stamps = [stamp.replace("tested", kind) for stamp in NOTEBOOKS]
@@ -60,9 +60,9 @@ def test_a_checker_or_a_review_runs_again_only_the_chapters_that_use_it(book: Mi
     book.path("d2lmini/exercises/second/hints.py").write_text("# another hint\n")
     assert find_rerun() == {"second"}
     book.path("d2lmini/exercises/mini.py").write_text("# another hint\n")
-    book.path("d2lmini/reviews.tsv").write_text("Good.\n")
+    book.path("d2lmini/reviews/0.txt").write_text("Good.\n")
     assert find_rerun() == {"mini"}
-    book.path("d2lmini/opinion_words.txt").unlink()
+    book.path("d2lmini/reviews/1.txt").unlink()
     assert find_rerun() == {"mini"}
     book.path("d2lmini/exercises/core.py").write_text("# for all\n")
     assert find_rerun() == {"mini", "second"}
