@@ -60,7 +60,6 @@ from d2lmini.positions.by_name import make_positions as make_positions
 from d2lmini.explore.positions import explore_positions as explore_positions
 
 # The Transformer block.
-from d2lmini.transformer.layers import AddNorm as AddNorm
 from d2lmini.transformer.layers import PositionWiseFFN as PositionWiseFFN
 from d2lmini.transformer.blocks import TransformerEncoderBlock as TransformerEncoderBlock
 from d2lmini.transformer.blocks import TransformerDecoderBlock as TransformerDecoderBlock

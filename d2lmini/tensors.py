@@ -85,12 +85,6 @@ def check_divisible(X: Tensor, num_heads: int) -> None:
         raise ValueError(f"the first dimension of X must be divisible by num_heads, {found}")
 
 
-def check_same_shape(X: Tensor, Y: Tensor) -> None:
-    """Check that nothing needs to be broadcast."""
-    if X.shape != Y.shape:
-        raise ValueError(f"X and Y must have the same shape, got {name_shape(X)} and {name_shape(Y)}")
-
-
 def check_sequences(**sequences: Tensor) -> None:
     """Check that these are tensors `(batch, steps, size)` of one floating-point dtype, or of several under autocast."""
     for name, X in sequences.items():

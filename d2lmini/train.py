@@ -1,4 +1,4 @@
-"""One small training loop: a seed, a device, a progress bar and early stopping."""
+"""One small training loop: a seed, a rate or a schedule, and a progress bar."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from d2lmini.arguments import check_choice, check_number, check_size
+from d2lmini.arguments import check_number, check_size
 
-__all__ = ["Trained", "choose_device", "train"]
+__all__ = ["Trained", "train"]
 
-_WINDOW = 20  # steps over which the loss is averaged before it is compared with the best
 _SMALLEST = sys.float_info.min
 
 
@@ -26,24 +24,6 @@ class Trained(NamedTuple):
 
     model: nn.Module
     losses: list[float]
-
-
-def choose_device(device: str = "auto") -> torch.device:
-    """A device by its name.
-
-    Args:
-        device: `"cpu"`, `"cuda"` or `"mps"`; `"auto"` takes the first of CUDA, MPS and CPU that is available.
-
-    Raises:
-        ValueError: if the name is not one of these, or there is no such device.
-    """
-    check_choice("device", device, ("auto", "cpu", "cuda", "mps"))
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if device == "auto":
-        device = next(name for name, available in there.items() if available)
-    if not there[device]:
-        raise ValueError(f"there is no device {device!r} here; there is {[name for name in there if there[name]]}")
-    return torch.device(device)
 
 
 def train(
@@ -55,8 +35,6 @@ def train(
     steps: int = 200,
     lr: float | Callable[[int], float] = 1e-3,
     clip: float = 1.0,
-    device: str = "cpu",
-    patience: int | None = None,
 ) -> Trained:
     """Make a model and train it with Adam.
 
@@ -64,14 +42,12 @@ def train(
 
     Args:
         make: makes the model. It is called after the seed is set, so that the seed determines all that torch draws.
-        draw: returns a batch: a tuple of tensors, which are moved to the device.
+        draw: returns a batch: a tuple of tensors.
         loss: `loss(model, *batch)` returns the mean loss of a batch as a tensor of one number.
         seed: for the weights, the batches and dropout. The caller's own random numbers of torch are left as they were.
         steps: number of steps, at least 1.
         lr: learning rate, more than 0, or a schedule: a function of the step, 0, 1, 2, ..., that returns the rate.
         clip: largest norm of the gradient, more than 0; a larger one is scaled down.
-        device: `"cpu"`, `"cuda"`, `"mps"`, or `"auto"` for the first of CUDA, MPS and CPU that is available.
-        patience: stop early when the mean loss of the last 20 steps has not improved for this many steps.
 
     Returns:
         The model after the last step, and the losses.
@@ -79,16 +55,14 @@ def train(
     Raises:
         ValueError: if an argument is not allowed, or a loss or a gradient is not finite; the message names the step.
     """
-    _check_settings(seed, steps, clip, patience)
-    chosen = choose_device(device)
+    _check_settings(seed, steps, clip)
     with _keep_random_numbers(), torch.enable_grad():
         torch.manual_seed(seed)
-        model = _make_model(make).to(chosen).train()
-        adam = torch.optim.Adam(model.parameters(), lr=_rate(lr, 0), fused=chosen.type in ("cpu", "cuda"))
+        model = _make_model(make).train()
+        adam = torch.optim.Adam(model.parameters(), lr=_rate(lr, 0), fused=True)
         losses: list[float] = []
-        best, best_step = math.inf, _WINDOW - 1
         for step in tqdm(range(steps), desc="training", leave=False):
-            value = loss(model, *_move(draw(), chosen))
+            value = loss(model, *_check_batch(draw()))
             _check_loss(value, step)
             adam.zero_grad()
             value.backward()
@@ -97,10 +71,6 @@ def train(
             adam.param_groups[0]["lr"] = _rate(lr, step)
             adam.step()
             losses.append(value.item())
-            if step + 1 >= _WINDOW and (recent := fmean(losses[-_WINDOW:])) < best:
-                best, best_step = recent, step
-            if patience is not None and step - best_step >= patience:
-                break
         adam.zero_grad()
     return Trained(model.eval(), losses)
 
@@ -124,13 +94,11 @@ def _rate(lr: float | Callable[[int], float], step: int) -> float:
     return rate
 
 
-def _check_settings(seed: int, steps: int, clip: float, patience: int | None) -> None:
+def _check_settings(seed: int, steps: int, clip: float) -> None:
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         raise ValueError(f"seed must be an integer in 0..2**63 - 1, got {seed!r}")
     check_size("steps", steps)
     check_number("clip", clip, _SMALLEST, math.inf)
-    if patience is not None:
-        check_size("patience", patience)
 
 
 def _make_model(make: Callable[[], nn.Module]) -> nn.Module:
@@ -140,10 +108,10 @@ def _make_model(make: Callable[[], nn.Module]) -> nn.Module:
     return model
 
 
-def _move(batch: Any, device: torch.device) -> list[Tensor]:
+def _check_batch(batch: Any) -> tuple[Tensor, ...] | list[Tensor]:
     if not isinstance(batch, (tuple, list)) or not all(isinstance(part, Tensor) for part in batch):
         raise ValueError(f"draw must return a tuple of tensors, got {type(batch).__name__}")
-    return [part.to(device) for part in batch]
+    return batch
 
 
 def _check_loss(value: Any, step: int) -> None:

@@ -1,14 +1,12 @@
-"""The parts of a block that are not attention: the position-wise network, and a residual connection with a norm."""
+"""The part of a block that is not attention: the position-wise network."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_number, check_size
-from d2lmini.tensors import check_projected, check_same_shape
+from d2lmini.arguments import check_size
+from d2lmini.tensors import check_projected
 
 
 class PositionWiseFFN(nn.Module):
@@ -60,50 +58,3 @@ class PositionWiseFFN(nn.Module):
         """
         check_projected("X", X, self.ffn_num_input, self.dense1)
         return self.dense2(self.relu(self.dense1(X)))
-
-
-class AddNorm(nn.Module):
-    """A residual connection, then layer normalisation.
-
-        LN(X + dropout(Y))
-
-    Chapter: The Transformer block.
-
-    Args:
-        normalized_shape: size of a token, or the shape of what is normalised together, as in `torch.nn.LayerNorm`.
-        dropout: probability with which an entry of `Y` is dropped in training.
-        device: where to put the weights.
-        dtype: of the weights.
-    """
-
-    def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        dropout: float,
-        *,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__()
-        normalized_shape = list(normalized_shape) if isinstance(normalized_shape, Sequence) else [normalized_shape]
-        for size in normalized_shape:
-            check_size("normalized_shape", size)
-        check_number("dropout", dropout, 0, 1)
-        self.dropout = nn.Dropout(dropout)
-        self.ln = nn.LayerNorm(normalized_shape, device=device, dtype=dtype)
-
-    def forward(self, X: Tensor, Y: Tensor) -> Tensor:
-        """Add and normalise.
-
-        Args:
-            X: what went into a layer, `(batch, steps, num_hiddens)`.
-            Y: what came out of it, of the same shape.
-
-        Returns:
-            A tensor of the shape of `X`.
-
-        Raises:
-            ValueError: if the shapes differ; nothing is broadcast.
-        """
-        check_same_shape(X, Y)
-        return self.ln(X + self.dropout(Y))

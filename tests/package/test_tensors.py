@@ -92,7 +92,6 @@ RIGHT: list[Callable[[], Any]] = [
     lambda: tensors.check_broadcast("x", zeros(1, 4), (2, 3, 4)),
     lambda: tensors.check_broadcast("x", zeros(), (2, 3, 4)),
     lambda: tensors.check_divisible(zeros(6, 1, 1), 3),
-    lambda: tensors.check_same_shape(X, X),
     lambda: tensors.check_sequences(X=X, Y=zeros(1, 0, 0)),
     lambda: tensors.check_same_size(X, zeros(1, 1, 4)),
     lambda: tensors.check_kept(zeros(2, 4, 9), QUERIES, QUERIES, 3, 6),
@@ -140,10 +139,6 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: tensors.check_divisible(zeros(4, 1, 1), 3),
         "the first dimension of X must be divisible by num_heads, got shape (4, 1, 1) and num_heads=3",
-    ),
-    (
-        lambda: tensors.check_same_shape(zeros(2, 3), zeros(3, 2)),
-        "X and Y must have the same shape, got (2, 3) and (3, 2)",
     ),
     (lambda: tensors.check_sequences(X=X, Y=[1]), "Y must be a tensor, got list"),
     (lambda: tensors.check_sequences(X=X, Y=X[0]), "Y must have shape (batch, steps, size), got (3, 4)"),

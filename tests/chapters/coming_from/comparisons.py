@@ -271,7 +271,6 @@ COMPARISONS: dict[str, dict[str, Compare]] = {
         "AdditiveAttention(d, dropout)": same_layer("X", "X", "X", "lens", load=nn.Module.load_state_dict),
         "PositionWiseFFN(ffn, d)": same_layer("X", load=nn.Module.load_state_dict),
         "TransformerEncoderBlock(d, ffn, h, dropout)": same_layer("X", "lens"),
-        "AddNorm([6, d], dropout)": same_layer("X", "X", load=nn.Module.load_state_dict),
         "attention(X, X, X, lens) attention.attention.attention_weights": weights_of_d2l,
         "attention(X, X, X, lens.float())": same,
         "attention.transpose_qkv(X)": same,

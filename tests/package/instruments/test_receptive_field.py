@@ -224,6 +224,19 @@ def test_what_one_layer_passes_on_the_next_may_throw_away() -> None:
     assert d2l.find_maximum_path_length([lambda X: there @ X, lambda X: back @ X], sequence(6, 2)) is None
 
 
+def test_nothing_reaches_the_last_output_but_what_the_first_input_sends() -> None:
+    """The last output depends on all but the first input, the second on the first."""
+
+    def skip(X: Tensor) -> Tensor:
+        rest = X[:, 1:].sum(1, keepdim=True)  # (batch, 1, d)
+        return torch.cat([X[:, :-1], rest], 1)
+
+    X = sequence(5, 2)
+    assert d2l.find_maximum_path_length([skip], X) is None
+    assert d2l.find_maximum_path_length([lambda X: X.flip(1)], X) == 1
+    assert d2l.find_maximum_path_length([lambda X: X.flip(1)] * 2, X) == 1
+
+
 def test_a_path_may_lead_through_a_layer_without_gradient() -> None:
     causal = d2l.Convolution(1, 2, causal=True).double()
     assert d2l.find_maximum_path_length([causal, lambda X: causal(X.detach())], sequence(3, 1)) == 2

@@ -26,7 +26,6 @@ MAKERS: dict[str, Any] = {
     "LearnedPositionalEncoding": lambda **where: d2l.LearnedPositionalEncoding(4, 0.0, 9, **where),
     "RelativePositionBias": lambda **where: d2l.RelativePositionBias(2, **where),
     "RelativePositionKeys": lambda **where: d2l.RelativePositionKeys(2, **where),
-    "AddNorm": lambda **where: d2l.AddNorm(4, 0.0, **where),
     "PositionWiseFFN": lambda **where: d2l.PositionWiseFFN(4, 8, 4, **where),
     "TransformerEncoderBlock": lambda **where: d2l.TransformerEncoderBlock(4, 8, 2, 0.0, True, **where),
     "TransformerDecoderBlock": lambda **where: d2l.TransformerDecoderBlock(4, 8, 2, 0.0, True, **where),

@@ -82,20 +82,6 @@ def test_the_position_wise_network_is_a_convolution_with_kernel_1() -> None:
     assert [(ffn(changed) - ffn(X))[:, i].abs().max() > 0 for i in range(5)] == [False, False, False, True, False]
 
 
-def test_add_norm() -> None:
-    torch.manual_seed(0)
-    X, Y, add_norm = torch.randn(2, 3, 4), torch.randn(2, 3, 4), d2l.AddNorm(4, 0.5)
-    torch.testing.assert_close(add_norm.eval()(X, Y), F.layer_norm(X + Y, [4]))
-    torch.manual_seed(1)
-    dropped = add_norm.train()(X, Y)
-    torch.manual_seed(1)
-    torch.testing.assert_close(dropped, F.layer_norm(X + F.dropout(Y, 0.5), [4]))
-    assert d2l.AddNorm((3, 4), 0.0)(X, Y).mean(dim=(1, 2)).abs().max() < 1e-6
-    assert torch.equal(d2l.AddNorm([3, 4], 0.0)(X, Y), d2l.AddNorm((3, 4), 0.0)(X, Y))  # as D2L and PyTorch write it
-    with pytest.raises(ValueError, match=r"same shape, got \(2, 3, 4\) and \(2, 1, 4\)"):
-        add_norm(X, Y[:, :1])
-
-
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("positions", SCHEMES)
 def test_a_decoder_never_sees_the_future(positions: str, training: bool) -> None:

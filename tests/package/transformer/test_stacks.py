@@ -182,14 +182,6 @@ def test_a_memory_that_is_no_pair_is_refused(memory: Any) -> None:
         d2l.TransformerDecoderBlock(8, 16, 2, 0.0)(torch.zeros(2, 5, 8), memory)
 
 
-def test_add_norm_never_broadcasts() -> None:
-    add_norm, X = d2l.AddNorm(8, 0.0), torch.randn(2, 4, 8)
-    for Y in (X.mean(dim=1, keepdim=True), X[:1].expand(5, -1, -1)):
-        for pair in ((X, Y), (Y, X)):
-            with pytest.raises(ValueError, match="X and Y must have the same shape"):
-                add_norm(*pair)
-
-
 @pytest.mark.parametrize("X", [torch.zeros(2, 3, 5), torch.zeros(2, 3, 4).double(), "X"])
 def test_the_position_wise_network_checks_its_input(X: Any) -> None:
     with pytest.raises(ValueError, match="X must"):
@@ -199,9 +191,6 @@ def test_the_position_wise_network_checks_its_input(X: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: d2l.AddNorm(0, 0.0), "normalized_shape must be an integer of at least 1"),
-        (lambda: d2l.AddNorm((3, 1.5), 0.0), "normalized_shape must be an integer"),  # type: ignore[arg-type]
-        (lambda: d2l.AddNorm(3, math.nan), "dropout must be a number from 0 to 1, got nan"),
         (lambda: small(dropout=1.5), "dropout must be a number from 0 to 1, got 1.5"),
         (lambda: small(dropout=None), "dropout must be a number from 0 to 1, got None"),
         (lambda: small(num_hiddens=-2), "num_hiddens must be an integer of at least 1, got -2"),
@@ -262,8 +251,3 @@ def test_weights_and_embeddings_are_dropped_as_well(kind: Any) -> None:
     for attention in attentions:
         X = torch.randn(2, 3, 8)
         assert not torch.equal(attention(X, X, X), attention(X, X, X))
-
-
-def test_add_norm_drops_all_of_the_second_and_nothing_of_the_first() -> None:
-    add_norm, X = d2l.AddNorm(4, 1.0), torch.randn(2, 3, 4)
-    torch.testing.assert_close(add_norm(X, X.exp()), F.layer_norm(X, [4]))
