@@ -92,7 +92,7 @@ class MistakeTable(SphinxDirective):
 
 def find_chapters(folder: Path) -> list[Path]:
     """The modules or folders of a chapter each: those that have a text in the book."""
-    texts = {path.stem.replace("-", "_") for path in (folder.parents[1] / "book").glob("*.md")}
+    texts = {path.stem.replace("-", "_") for path in (folder.parent / "book").glob("*.md")}
     return sorted(path for path in folder.iterdir() if path.stem in texts)
 
 
