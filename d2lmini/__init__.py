@@ -72,8 +72,8 @@ from d2lmini.explore.heads import explore_pruning as explore_pruning
 
 # Reading reviews.
 from d2lmini.figures.heatmaps import draw_words as draw_words
-from d2lmini.reviews import fetch_imdb as fetch_imdb
 from d2lmini.reviews import load_reviews as load_reviews
+from d2lmini.reviews import opinion_words as opinion_words
 from d2lmini.reviews import small_reviews as small_reviews
 
 

@@ -1,25 +1,26 @@
-"""Labelled reviews, in the folder layout of the published IMDB reviews: our own, and functions to read those."""
+"""Labelled reviews: our own, and a reader for the folders of the published IMDB reviews.
+
+Those are of Maas et al. (2011), https://aclanthology.org/P11-1015: an archive of 84 MB, to be unpacked by hand, at
+https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from d2lmini.archive import FOLDER, download, extract_reviews, holds_reviews
+from d2lmini.arguments import check_choice
 
-__all__ = ["IMDB_SHA256", "IMDB_URL", "Reviews", "fetch_imdb", "load_reviews", "small_reviews"]
+__all__ = ["Reviews", "load_reviews", "opinion_words", "small_reviews"]
 
-IMDB_URL = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"
-IMDB_SHA256 = "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe"
-
-_IMDB_BYTES = 84_125_825
+_SMALL = Path(__file__).with_name("reviews.tsv")
+_OPINIONS = Path(__file__).with_name("opinion_words.txt")
 _LABELS = ("neg", "pos")  # label 0, label 1
 
 
 class Reviews(NamedTuple):
-    """What `load_reviews` returns.
+    """What `small_reviews` and `load_reviews` return.
 
     Attributes:
         texts: the reviews.
@@ -32,17 +33,35 @@ class Reviews(NamedTuple):
     unreadable: list[Path]
 
 
-def small_reviews() -> Path:
-    """The folder of the short reviews of invented films that come with this package, for `load_reviews`.
+def small_reviews(split: str = "train") -> Reviews:
+    """The short reviews of invented films that come with this package: the negative ones, then the positive ones.
 
     They were written for this book: `train` has 420 reviews and 74 order pairs, `test` has 120 and 50. An order pair is
     two reviews, one positive and one negative, made of the same words and punctuation in a different order. In half of
-    the pairs of each folder the last opinion word has the sign of the verdict, in the other half the opposite sign;
-    `opinion_words.txt` beside the two folders lists these words, each after its sign.
+    the pairs of each split the last opinion word has the sign of the verdict, in the other half the opposite sign;
+    `opinion_words` lists these words.
+
+    Chapter: Reading reviews.
+
+    Args:
+        split: `"train"` or `"test"`.
+
+    Raises:
+        ValueError: if there is no such split.
+    """
+    check_choice("split", split, ("train", "test"))
+    lines = _SMALL.read_text(encoding="utf-8").splitlines()[1:]  # after the names of the columns
+    rows = [row for row in (line.split("\t") for line in lines) if row[0] == split]
+    return Reviews([text for *_, text in rows], [_LABELS.index(label) for _, label, *_ in rows], [])
+
+
+def opinion_words() -> dict[str, str]:
+    """The opinion words of the small reviews, each with its sign, `"+"` or `"-"`.
 
     Chapter: Reading reviews.
     """
-    return Path(__file__).parent / "reviews"
+    lines = _OPINIONS.read_text(encoding="utf-8").splitlines()
+    return {word: sign for sign, word in map(str.split, lines)}
 
 
 def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
@@ -81,42 +100,3 @@ def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
         message = f"{len(unreadable)} of {of} files cannot be read, or are no UTF-8 text; the first is {unreadable[0]}"
         warnings.warn(message, stacklevel=2)
     return Reviews(texts, labels, unreadable)
-
-
-def fetch_imdb(folder: str | Path = "data", *, url: str = IMDB_URL, sha256: str = IMDB_SHA256) -> Path:
-    """The IMDB reviews of Maas et al. (2011), https://aclanthology.org/P11-1015: 84 MB, downloaded once.
-
-    Whatever is there already is used: the folder `aclImdb`, or the archive with the right checksum. An interrupted
-    transfer leaves nothing behind, and the next call starts again.
-
-    Chapter: Reading reviews.
-
-    Args:
-        folder: where to put the archive and the folder `aclImdb`.
-        url: address of the archive.
-        sha256: checksum of the archive, in hexadecimal digits.
-
-    Returns:
-        The folder `aclImdb`, for `load_reviews`.
-
-    Raises:
-        ValueError: if the archive has the wrong checksum or is refused for what it holds, or there is a folder
-            `aclImdb` without reviews in it.
-        OSError: if the transfer fails, stalls, or is longer than the published archive; the message says what to do.
-    """
-    folder = Path(folder)
-    if holds_reviews(folder / FOLDER):
-        return folder / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / "aclImdb_v1.tar.gz"
-    if not archive.is_file() or _sha256(archive) != sha256:
-        download(url, archive, most=_IMDB_BYTES)
-        if (found := _sha256(archive)) != sha256:
-            archive.unlink()
-            raise ValueError(f"the archive must have the checksum {sha256}, got {found} from {url}: try again")
-    return extract_reviews(archive, folder)
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
