@@ -7,6 +7,8 @@ PYTEST := $(PY) -m pytest -q --no-header
 # One thread a process: sums come out in the same order on every machine. No bars. This copy of the package.
 export OMP_NUM_THREADS = 1
 export TQDM_DISABLE = 1
+# Where pip is told to look for wheels, uv looks as well.
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export PYTHONPATH := $(CURDIR)
 
 KNOWN := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
@@ -30,16 +32,16 @@ help: ## this list
 	@sed -nE 's/^([a-z ]+):.*## /make \1 — /p' Makefile
 
 book: .venv/.ready ## run the notebooks that changed, compare, build the pages: _build/html/index.html
-	@$(MAKE) --no-print-directory -k -j$(JOBS) $(TESTED) .build/checked
-	@$(MAKE) --no-print-directory _build/html/.built
+	@$(MAKE) -s --no-print-directory -k -j$(JOBS) $(TESTED) .build/checked
+	@$(MAKE) -s --no-print-directory _build/html/.built
 	@echo "The book: _build/html/index.html"
 
 test: book ## everything that CI checks
 	@$(MAKE) --no-print-directory lint
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not thorough" -rs tests
 
-thorough: book ## what CI runs at night, and how long each part takes: every test, coverage, mutants, other surroundings
-	@$(PY) -m tools.thorough
+thorough: book .venv-mutation/.ready ## what CI runs at night, and how long each part takes: every test, coverage, mutants, other surroundings
+	@$(PY) -m tools.thorough $(PARTS)
 
 lint: .venv/.ready
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
@@ -83,11 +85,14 @@ fix: .venv/.ready ## let ruff repair what it can
 clean: ## delete what was built, but not .venv
 	rm -rf _build .build student otter slides attention-measured*
 
-.venv/.ready .venv-frameworks/.ready .venv-mxnet/.ready: .venv%/.ready: requirements%.txt
+.venv/.ready .venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready: .venv%/.ready: requirements%.txt
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 is needed: make PYTHON=python3.12"'
-	$(PYTHON) -m venv --clear .venv$* && .venv$*/bin/python -m pip install --quiet --requirement $< && touch $@
+	@echo "Installing what $< lists into .venv$*: a minute, and more where PyTorch is large"
+	@$(PYTHON) -m venv --clear .venv$* && .venv$*/bin/python -m pip install --quiet uv==0.13.9
+	@.venv$*/bin/uv pip install --quiet --compile-bytecode --python .venv$*/bin/python --requirement $< && touch $@
 
-.build/checked: $(TEXTS) $(wildcard notebooks/*.ipynb) $(PACKAGE) $(CHECKERS) $(wildcard tests/book/*.py)
+# The folders too: their time is that of the last file that came or went.
+.build/checked: book/. notebooks/. $(TEXTS) $(wildcard notebooks/*.ipynb) $(PACKAGE) $(CHECKERS) $(wildcard tests/book/*.py)
 	@mkdir -p $(@D) && $(PYTEST) -p no:xdist --tb=line tests/book && touch $@
 
 # A stamp gets the time at which the run began: an edit made meanwhile still counts.

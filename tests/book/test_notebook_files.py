@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from book._ext.book_site.outputs import count_outputs
 from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, find, read, read_text
 from tools import ROOT
 from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
-from tools.outputs import count_outputs
 from tools.repository import repository_url, setup_cell
 
 pytestmark = pytest.mark.recipe("A chapter")

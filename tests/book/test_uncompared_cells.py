@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from book._ext.book_site.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, find_kind
 from tests.book.chapters import cells, each_chapter
 from tests.book.labels import find_missing_labels
 from tests.book.names import follow, list_asserted, list_imported, list_shown, parse
-from tools.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, find_kind
 
 pytestmark = pytest.mark.recipe("A chapter")
 

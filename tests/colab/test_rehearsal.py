@@ -100,7 +100,10 @@ def begin(notebook: Any) -> list[Any]:
     return notebook.cells[: first + 2]
 
 
-@pytest.mark.parametrize("chapter", sorted({WHOLE} | {path.stem for path in CHAPTERS}))
+@pytest.mark.parametrize(
+    "chapter",
+    [pytest.param(path.stem, marks=[] if path.stem == WHOLE else [pytest.mark.thorough]) for path in CHAPTERS],
+)
 def test_a_notebook_runs_alone_in_colab(fork: Path, colab: Path, tmp_path: Path, chapter: str) -> None:
     forget_package(colab)
     notebook = nbformat.read(fork / f"notebooks/{chapter}.ipynb", as_version=4)

@@ -24,11 +24,11 @@ from typing import Any
 
 import nbformat
 
+from book._ext.book_site.outputs import OPT_OUT
 from tests.book.labels import LABELS, find_missing_labels
 from tests.chapters.sentences import NUMBER, find_numbers, is_measured
 from tools import ROOT
 from tools.notebooks import NOTEBOOKS
-from tools.outputs import OPT_OUT
 
 FOLDER = ROOT / ".build/planted"
 MASKS = ("mask", "causal", "valid_lens", "attn_mask", "is_causal", "key_padding_mask")

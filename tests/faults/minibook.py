@@ -29,7 +29,7 @@ MACHINERY = [
     "tests/book",
 ]
 # What make and pytest leave in the environment would reach the make that is tested.
-LEFT_OUT = {"BOOK_ALONE", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+LEFT_OUT = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
 FIGURE = """\
 from IPython.display import display
 
@@ -126,7 +126,7 @@ class MiniBook:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=300,
+            timeout=120,
         )
 
     def make_green(self, *arguments: str, **variables: str) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from book._ext.book_site.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT
 from tests.faults.minibook import (
     CHECK,
     DRAWN,
@@ -20,7 +21,6 @@ from tests.faults.minibook import (
     prose,
     source,
 )
-from tools.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT
 
 
 def change_last_digit(notebook: Any) -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.faults.minibook import PRINTED, MiniBook, code_cells, source
 from tools.notebooks import DIGEST
 
+pytestmark = pytest.mark.thorough
+
 each_clone = pytest.mark.parametrize("fresh_clone", [False, True])
 
 

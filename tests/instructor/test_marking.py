@@ -17,6 +17,8 @@ from tools.marking.plan import read_book, read_code
 from tools.notebooks import NOTEBOOKS
 from tools.student import remove_solutions
 
+pytestmark = pytest.mark.thorough
+
 BEGIN = "import math, os, sys\nimport torch\nimport d2lmini as d2l"
 # The other answers of the chapter: not attempted, so that no cell of the chapter is needed for them.
 OTHERS = " = ".join(

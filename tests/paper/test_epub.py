@@ -16,6 +16,8 @@ from tests.paper.chapters import CHINESE, RAW, list_chapters, list_exercises, re
 from tools.paper import EPUB, PAGE
 from tools.paper.page import read_version
 
+pytestmark = pytest.mark.thorough
+
 NAMES = {
     "h": "http://www.w3.org/1999/xhtml",
     "m": "http://www.w3.org/1998/Math/MathML",

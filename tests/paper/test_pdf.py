@@ -17,6 +17,8 @@ from tests.paper.chapters import CHINESE, RAW, list_chapters, list_exercises, re
 from tools.paper import PDF
 from tools.paper.pdf import BROWSERS, correct_bookmarks, find_browser, find_missing
 
+pytestmark = pytest.mark.thorough
+
 MARGIN = 65  # points; the page styles leave 68
 
 

@@ -16,6 +16,8 @@ import pytest
 from tests.faults.minibook import MiniBook, make_environment
 from tools import ROOT
 
+pytestmark = pytest.mark.thorough
+
 PAGE = (ROOT / "book/extending.md").read_text("utf-8")
 # A block of code, in as many backticks as it takes, and its caption if it has one.
 BLOCK = re.compile(r"^(`{3,})\{code-block\} (\w+)\n(?::caption: ([^\n]+)\n)?(.*?)^\1$", re.MULTILINE | re.DOTALL)

@@ -10,6 +10,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from tools.slides.arrange import Arrangement
 from tools.slides.trim import choose, read_parts, split_sentences, trim
 
+pytestmark = pytest.mark.thorough
+
 TEXT = """\
 No. It prints $a. B$ and `c. D`. See [a. B](x.ipynb) and Li et al. (2020). (An aside.) The **end**. **Predict.** What?
 

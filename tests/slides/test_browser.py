@@ -13,6 +13,8 @@ from tests.slides.decks import CHAPTERS, list_slides
 from tools.paper.pdf import BROWSERS, find_browser
 from tools.slides import FOLDER
 
+pytestmark = pytest.mark.thorough
+
 SMALLEST = 15  # pixels of letters in tables and code
 LOWEST = 280  # pixels of a figure
 MEASURE = """([smallest, lowest]) => {

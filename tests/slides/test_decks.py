@@ -12,6 +12,8 @@ from tests.slides.decks import CHAPTERS, LECTURE, list_slides, read_cells, read_
 from tools.slides import FOLDER
 from tools.slides.markup import to_line
 
+pytestmark = pytest.mark.thorough
+
 RAW = re.compile(r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b|\$")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 # What setuptools reads; in a copy, since it leaves a folder `build` behind, and packs what an older one left.
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "d2lmini")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "d2lmini", "d2lmini_exercises")
 
 
 def name_wheel(root: Path) -> str:

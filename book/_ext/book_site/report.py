@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import platform
 import re
-import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -16,9 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-sys.path.append(str(Path(__file__).parents[3]))  # for jupyter-book without make
-from tools.outputs import KINDS, count_outputs
-
+from .outputs import KINDS, count_outputs
 from .references import list_chapters
 
 

@@ -1,8 +1,8 @@
 """Run the package's tests and all notebooks in environments that differ from the usual one in one thing each.
 
-    python -m tools.anywhere "another locale" "no home"
+    python -m tools.environments "another locale" "no home"
 
-`make anywhere` runs all of them and prints a table. What another computer does is for the weekly workflow.
+Without a name it runs all of them and prints a table. What another computer does is for the weekly workflow.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ ENVIRONMENTS: dict[str, dict[str, str | None]] = {
     "four busy loops": {},
     "in another order": {},
 }
-COPIED = ("d2lmini", "tests", "tools", "book", "notebooks", "frameworks", "conftest.py", "pyproject.toml", "README.md",
-          "requirements.txt", "LICENSE", "_config.yml", "_toc.yml")  # fmt: skip
+COPIED = ("d2lmini", "d2lmini_exercises", "tests", "tools", "book", "notebooks", "frameworks", "conftest.py",
+          "README.md", "pyproject.toml", "requirements.txt", "LICENSE", "_config.yml", "_toc.yml")  # fmt: skip
 PARTS = {
-    "package": ["tests/package", "--ignore=tests/package/test_distribution.py"],
+    "package": ["tests/package", "tests/exercises", "--ignore=tests/package/test_distribution.py"],
     "notebooks": ["--nbval", "--nbval-current-env", "notebooks"],
 }
 
