@@ -32,7 +32,7 @@ PARTS = {
     "colab": Part(300, [*PYTEST, "tests/colab"]),
     "recipes": Part(300, [*PYTEST, "tests/recipes"]),
     "classes": Part(300, [*PYTEST, "tests/instructor"]),
-    "pdf and epub": Part(240, ["make", "pdf", "epub"]),
+    "pdf-and-epub": Part(240, ["make", "pdf", "epub"]),
     "paper": Part(120, [*PYTEST, "tests/paper"]),
     "slides": Part(240, ["make", "slides"]),
     "decks": Part(240, [*PYTEST, "tests/slides"]),

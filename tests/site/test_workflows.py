@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tools import ROOT
+from tools import ROOT, thorough
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 BOOK, EDITION, WEEKLY = (ROOT / f".github/workflows/{name}.yml" for name in ("book", "edition", "weekly"))
@@ -47,40 +47,25 @@ def test_permissions_are_few(path: Path) -> None:
 
 @each_workflow
 def test_it_runs_targets_that_exist(path: Path) -> None:
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    rules = re.findall(r"^([a-z./ ]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    targets = {target for rule in rules for target in rule.split()} | {".venv/.ready"}
     lines = [line for step in steps(read(path)) for line in step.get("run", "").splitlines()]
-    called = [word for line in lines if re.match(r"\s*make ", line) for word in line.split()[1:]]
-    assert called and set(called) <= set(targets)
+    called = [word for line in lines if re.match(r"\s*make ", line) for word in line.split()[1:] if "=" not in word]
+    assert called and {word for word in called if re.fullmatch("[a-z./]+", word)} - {"matrix.parts"} <= targets
 
 
-def test_the_pythons_are_those_of_the_package() -> None:
+def test_the_pythons_are_those_of_the_package_and_all_is_tested_before_anything_is_published() -> None:
     jobs = read(BOOK)["jobs"]
-    for name in ("code", "book"):
-        assert jobs[name]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert jobs["package"]["strategy"]["matrix"]["python"] == ["3.12", "3.13"]
+    assert any(step.get("run") == "make test" for step in jobs["test"]["steps"])
+    assert sorted(jobs["publish"]["needs"]) == ["package", "test"]
     assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
     assert "sys.version_info >= (3, 11)" in (ROOT / "Makefile").read_text("utf-8")
 
 
-def test_the_jobs_do_all_that_make_test_does_before_anything_is_published() -> None:
-    rule = re.search(r"^test:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    parts = re.findall(r"\$\(MAKE\) .*?(\w+)$", rule[1], re.MULTILINE) if rule else []
-    jobs = read(BOOK)["jobs"]
-    called = {
-        name: [step["run"] for step in job["steps"] if "make " in step.get("run", "")] for name, job in jobs.items()
-    }
-    assert parts and all(f"make {part}" in called[part] for part in parts)
-    assert sorted(jobs["publish"]["needs"]) == sorted(parts)
-
-
-def test_the_pages_that_are_looked_at_are_those_that_were_built() -> None:
-    jobs = read(BOOK)["jobs"]
-    stored, fetched = (
-        next(step["with"] for step in jobs[name]["steps"] if action in step.get("uses", ""))
-        for name, action in (("book", "upload-artifact"), ("site", "download-artifact"))
-    )
-    assert jobs["site"]["needs"] == "book" and stored["name"] == fetched["name"] and "path" not in fetched
-    # The paths have no folder in common: what is fetched lies where it lay.
-    assert stored["path"].split() == ["_build/html", ".build/log"] and stored["include-hidden-files"] is True
+def test_every_part_of_the_night_runs_once_a_week() -> None:
+    parts = " ".join(read(WEEKLY)["jobs"]["thorough"]["strategy"]["matrix"]["parts"]).split()
+    assert sorted(parts) == sorted(thorough.PARTS)
 
 
 @pytest.mark.parametrize(("repository", "code"), [("me/my-fork", 0), ("you/my-fork", 1), ("me/my-fork-2", 1)])

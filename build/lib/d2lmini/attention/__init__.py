@@ -1,0 +1,1 @@
+"""Attention: pooling, heads, masks."""

@@ -1,0 +1,289 @@
+"""Self-attention, and multi-head attention: several attention poolings side by side, computed as one.
+
+Heads are a dimension, `(batch, num_heads, steps, p)`, where p = num_hiddens / num_heads is the size of one head.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from d2lmini.arguments import check_groups, check_heads, check_size
+from d2lmini.attention.door import Admitted, admit
+from d2lmini.attention.masks import sees_nothing
+from d2lmini.attention.pooling import DotProductAttention
+from d2lmini.attention.scheme import RelativePositions, place
+from d2lmini.tensors import (
+    check_dimensions,
+    check_divisible,
+    check_inputs,
+    check_kept,
+    check_projected,
+    check_sequences,
+)
+
+
+class SelfAttention(nn.Module):
+    """Self-attention with one head: queries, keys and values are made from one sequence.
+
+        Y = softmax(Q Kᵀ / √d) V,   Q = X W_qᵀ + b_q,   K = X W_kᵀ + b_k,   V = X W_vᵀ + b_v
+
+    It has no output projection and no dropout; `MultiHeadAttention` has both.
+
+    Chapter: Self-attention.
+
+    Args:
+        d_model: size of a token, and of its query, key and value; at least 1.
+        device: where to put the weights.
+        dtype: of the weights.
+    """
+
+    def __init__(
+        self, d_model: int, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> None:
+        super().__init__()
+        check_size("d_model", d_model)
+        self.d_model = d_model
+        self.W_q = nn.Linear(d_model, d_model, device=device, dtype=dtype)
+        self.W_k = nn.Linear(d_model, d_model, device=device, dtype=dtype)
+        self.W_v = nn.Linear(d_model, d_model, device=device, dtype=dtype)
+        self.attention = DotProductAttention(dropout=0.0)
+
+    def forward(
+        self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None, causal: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Let each token of a sequence attend to the tokens of the same sequence.
+
+        Args:
+            X: `(batch, steps, d_model)`.
+            valid_lens: `(batch,)` or `(batch, steps)`, see `valid_lens_mask`.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, steps, steps)`.
+            causal: whether later tokens are hidden.
+
+        Returns:
+            The output, `(batch, steps, d_model)`, and the weights, `(batch, steps, steps)`. A token that may attend to
+            nothing gets 0 for both. Padding is a query too: if it may hold NaN, give it length 0 in a `valid_lens` of
+            shape `(batch, steps)`. Otherwise its row, and with it the gradients, will be NaN.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the others or `d_model`.
+        """
+        check_sequences(X=X)
+        check_projected("X", X, self.d_model, self.W_q)
+        admitted = admit(X, X, X, valid_lens, mask, causal=causal)
+        queries, keys, values, *_ = admitted
+        Q, K, V = self.W_q(queries), self.W_k(keys), self.W_v(values)  # (batch, steps, d_model) each
+        return self.attention.mix(admitted._replace(queries=Q, keys=K, values=V))
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
+
+        W_o [h_1; ...; h_H],   h_i = f(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v)
+
+    where f is scaled dot-product attention. Each of the `num_heads` heads works with p = num_hiddens / num_heads
+    numbers per token. The projections of all heads form one matrix: its p rows from row i p onwards belong to head i.
+    With the same weights it computes the same as `torch.nn.MultiheadAttention`, which always returns a pair. Here you
+    get the output alone: without `need_weights`, `out, weights = mha(...)` would unpack a batch of two.
+
+    With fewer heads of keys and values than of queries, neighbouring heads share them (grouped queries, Ainslie et al.,
+    2023, https://arxiv.org/abs/2305.13245), and decoding keeps less.
+
+    Chapter: Multi-head attention.
+
+    Args:
+        key_size: size of a key.
+        query_size: size of a query.
+        value_size: size of a value.
+        num_hiddens: size of the output, and of the queries, keys and values of all heads together.
+        num_heads: number of heads; it divides `num_hiddens`.
+        dropout: probability with which a weight is dropped in training.
+        bias: whether the four projections add a bias.
+        positions: a scheme that turns queries and keys, or adds to the scores; see `RelativePositions`.
+        num_kv_heads: number of heads of keys and values; it divides `num_heads`, which is the default.
+        device: where to put the weights.
+        dtype: of the weights.
+    """
+
+    def __init__(
+        self,
+        key_size: int,
+        query_size: int,
+        value_size: int,
+        num_hiddens: int,
+        num_heads: int,
+        dropout: float,
+        bias: bool = False,
+        *,
+        positions: RelativePositions | None = None,
+        num_kv_heads: int | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        for name, size in (("key_size", key_size), ("query_size", query_size), ("value_size", value_size)):
+            check_size(name, size)
+        check_heads(num_hiddens, num_heads)
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_groups(num_heads, num_kv_heads)
+        if positions is not None and not isinstance(positions, RelativePositions):
+            hint = "make_positions returns a pair, and the second of it belongs here"
+            raise ValueError(f"positions must be a RelativePositions or None, got {positions!r}; {hint}")
+        self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
+        self.num_hiddens, self.num_heads, self.num_kv_heads = num_hiddens, num_heads, num_kv_heads
+        self.attention = DotProductAttention(dropout)
+        self.positions = positions
+        shared_size = num_hiddens // num_heads * num_kv_heads
+        self.W_q = nn.Linear(query_size, num_hiddens, bias, device, dtype)
+        self.W_k = nn.Linear(key_size, shared_size, bias, device, dtype)
+        self.W_v = nn.Linear(value_size, shared_size, bias, device, dtype)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias, device, dtype)
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Pool the values, once in each head, and project what the heads found.
+
+        Args:
+            queries: `(batch, queries, query_size)`.
+            keys: `(batch, keys, key_size)`, or what `keys_and_values` made of them.
+            values: `(batch, keys, value_size)`, or what `keys_and_values` made of them.
+            valid_lens: `(batch,)` or `(batch, queries)`, the same for all heads, see `valid_lens_mask`.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, queries, keys)`. If it has
+                three dimensions, the first must be 1, because it could stand for examples or for heads. One of two
+                dimensions is `(queries, keys)`, even if a padding mask `(batch, keys)` has the same shape: pass
+                that as `mask[:, None, None]`.
+            causal: whether later keys are hidden. As in `causal_mask`, the queries take the last positions.
+            need_weights: also return the weights. Without them PyTorch's fused kernel is used; if `causal` is
+                the only restriction and there are as many queries as keys, it needs no mask.
+
+        Returns:
+            The output, `(batch, queries, num_hiddens)`; with `need_weights`, a pair of the output and the weights of
+            each head before dropout, `(batch, num_heads, queries, keys)`. A query that may attend to nothing in one
+            head gets 0 from that head; one that may attend to nothing in all heads gets output 0, even with a bias. In
+            self-attention, padding is a query too: see `SelfAttention`.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
+        """
+        queries, keys, values, allowed, _, only_causal = self._admit(queries, keys, values, valid_lens, mask, causal)
+        Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
+        kept = keys.dim() == 4  # already projected
+        K = keys if kept else self.split(self.W_k(keys))  # (batch, num_kv_heads, keys, p)
+        V = values if kept else self.split(self.W_v(values))  # (batch, num_kv_heads, keys, p)
+        if self.num_kv_heads < self.num_heads:
+            K, V = self.share(K), self.share(V)  # (batch, num_heads, keys, p) each
+        admitted = Admitted(Q, K, V, allowed, None, only_causal)
+        if self.positions is not None:
+            admitted = place(self.positions, admitted)
+        heads, weights = self.attention.pool(admitted, need_weights=need_weights)
+        output = self.W_o(self.join(heads))  # W_o [h_1; ...; h_H], (batch, queries, num_hiddens)
+        if admitted.allowed is not None:  # a bias of W_o would reach queries that see nothing
+            output = output.masked_fill(sees_nothing(admitted.allowed).all(dim=1), 0.0)
+        return output if weights is None else (output, weights)
+
+    def keys_and_values(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Project keys and values, and split them into heads: decoding keeps the result and computes it only once.
+
+        Args:
+            keys: `(batch, keys, key_size)`.
+            values: `(batch, keys, value_size)`. Padding is projected like the rest: NaN in it would reach the gradients
+                of the projections.
+
+        Returns:
+            Keys and values, `(batch, num_kv_heads, keys, p)` each, without positions. Those of later tokens can be
+            appended with `torch.cat` along dimension 2.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the sizes given to the constructor.
+        """
+        check_sequences(keys=keys, values=values)
+        check_projected("keys", keys, self.key_size, self.W_k)
+        check_projected("values", values, self.value_size, self.W_v)
+        return self.split(self.W_k(keys)), self.split(self.W_v(values))
+
+    def split(self, X: Tensor) -> Tensor:
+        """Cut each token into heads of size p: `(batch, steps, heads * p)` to `(batch, heads, steps, p)`."""
+        p = self.num_hiddens // self.num_heads
+        return X.reshape(*X.shape[:2], X.shape[2] // p, p).transpose(1, 2)
+
+    def share(self, X: Tensor) -> Tensor:
+        """Repeat keys or values for the heads that share them: from `num_kv_heads` to `num_heads` in dimension 1."""
+        return X.repeat_interleave(self.num_heads // X.shape[1], dim=1)
+
+    def join(self, heads: Tensor) -> Tensor:
+        """Put the heads of a token next to each other: `(batch, num_heads, steps, p)` to `(batch, steps, ...)`."""
+        return heads.transpose(1, 2).flatten(2)
+
+    def _admit(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None,
+        mask: Tensor | None,
+        causal: bool,
+    ) -> Admitted:
+        kept = isinstance(keys, Tensor) and keys.dim() == 4
+        if kept:
+            check_kept(queries, keys, values, self.num_kv_heads, self.num_hiddens // self.num_heads)
+        else:
+            check_inputs(queries, keys, values)
+        check_projected("queries", queries, self.query_size, self.W_q)
+        if not kept:
+            check_projected("keys", keys, self.key_size, self.W_k)
+            check_projected("values", values, self.value_size, self.W_v)
+        return admit(queries, keys, values, valid_lens, mask, causal=causal, num_heads=self.num_heads)
+
+
+def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
+    """Split the last dimension into heads, and put the heads next to the batch, as D2L does.
+
+    Example b in head i becomes entry `b * num_heads + i`: repeat what belongs to an example, such as its valid
+    length, with `torch.repeat_interleave`. `MultiHeadAttention` keeps the heads as a dimension of their own.
+
+    Chapter: Multi-head attention.
+
+    Args:
+        X: `(batch, steps, num_hiddens)`.
+        num_heads: number of heads; it divides `num_hiddens`.
+
+    Returns:
+        `(batch * num_heads, steps, num_hiddens / num_heads)`.
+
+    Raises:
+        ValueError: if `X` is not a tensor of three dimensions, or `num_hiddens` is not divisible by `num_heads`.
+    """
+    check_dimensions(X, "(batch, steps, num_hiddens)")
+    check_heads(X.shape[2], num_heads)
+    X = X.unflatten(2, (num_heads, -1))  # (batch, steps, num_heads, p)
+    return X.transpose(1, 2).flatten(0, 1)  # (batch * num_heads, steps, p)
+
+
+def transpose_output(X: Tensor, num_heads: int) -> Tensor:
+    """Undo `transpose_qkv`: put the heads of a token next to each other.
+
+    Chapter: Multi-head attention.
+
+    Args:
+        X: `(batch * num_heads, steps, num_hiddens / num_heads)`.
+        num_heads: number of heads.
+
+    Returns:
+        `(batch, steps, num_hiddens)`.
+
+    Raises:
+        ValueError: if `X` is not a tensor of three dimensions, or the first of them is not divisible by `num_heads`.
+    """
+    check_dimensions(X, "(batch * num_heads, steps, num_hiddens / num_heads)")
+    check_divisible(X, num_heads)
+    X = X.unflatten(0, (X.shape[0] // num_heads, num_heads))  # (batch, num_heads, steps, p)
+    return X.transpose(1, 2).flatten(2)  # (batch, steps, num_hiddens)

@@ -1,0 +1,130 @@
+"""Masks: who may attend to what.
+
+A mask is boolean and `True` means *may attend*, as in `torch.nn.functional.scaled_dot_product_attention`.
+`torch.nn.MultiheadAttention` uses the opposite; `to_mha_mask` and `from_mha_mask` convert.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from d2lmini.arguments import check_size
+from d2lmini.tensors import check_boolean, check_lengths
+
+
+def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
+    """Mask that lets a query attend to the first `valid_lens` keys only.
+
+    Chapter: Attention pooling.
+
+    Args:
+        valid_lens: whole numbers in `0..num_keys`, of shape `(batch,)` (one length for all queries of an example)
+            or `(batch, queries)` (one length for each query). Their values are checked only where they can be read:
+            not on the meta device, under `vmap` or while a graph is recorded.
+        num_keys: number of keys.
+
+    Returns:
+        Boolean mask, `True` = may attend, of shape `(batch, 1, num_keys)` or `(batch, queries, num_keys)`.
+
+    Raises:
+        ValueError: if `valid_lens` is not a tensor of whole numbers, has the wrong number of dimensions, or holds a
+            length outside `0..num_keys`.
+    """
+    check_lengths("valid_lens", valid_lens, num_keys)
+    valid_lens = valid_lens.long()  # a float16 cannot be compared with each position
+    lens = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]  # (batch, 1 or queries, 1)
+    return torch.arange(num_keys, device=valid_lens.device) < lens  # (batch, 1 or queries, num_keys)
+
+
+def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
+    """Mask that lets query `i` attend to keys `0..i`: `mask[i, j] = (j <= i)`.
+
+    With more keys than queries, the queries are taken to stand at the last positions, as in decoding with a cache: the
+    last query sees all keys.
+
+    Chapter: Attention pooling.
+
+    Args:
+        num_queries: number of queries, at least 0.
+        num_keys: number of keys, at least `num_queries`; by default the same.
+        device: where to put the mask.
+
+    Returns:
+        Boolean mask, `True` = may attend, of shape `(num_queries, num_keys)`.
+
+    Raises:
+        ValueError: if `num_queries` is negative or there are fewer keys than queries.
+    """
+    num_keys = num_queries if num_keys is None else num_keys
+    if not 0 <= num_queries <= num_keys:
+        raise ValueError(f"causal_mask needs 0 <= num_queries <= num_keys, got {num_queries=}, {num_keys=}")
+    all_pairs = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
+    return all_pairs.tril(diagonal=num_keys - num_queries)
+
+
+def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
+    """Turn a mask of this package into the `attn_mask` of `torch.nn.MultiheadAttention`.
+
+    Chapter: Multi-head attention.
+
+    Args:
+        mask: boolean, `True` = may attend, of shape `(queries, keys)`, `(batch, queries, keys)` or
+            `(batch, num_heads or 1, queries, keys)`, none of these dimensions shortened to 1 for broadcasting.
+        num_heads: number of heads of the module that gets the mask, at least 1.
+
+    Returns:
+        Boolean mask, `True` = may **not** attend, of shape `(queries, keys)` for a mask of that shape, otherwise
+        `(batch * num_heads, queries, keys)`, with the heads of one example next to each other.
+
+    Raises:
+        ValueError: if `mask` is not boolean, its shape is not one of those listed, or `num_heads` is less than 1.
+    """
+    check_boolean("mask", mask)
+    check_size("num_heads", num_heads)
+    if mask.dim() == 2:
+        return ~mask
+    if mask.dim() == 3:
+        mask = mask[:, None]
+    if mask.dim() != 4 or mask.shape[1] not in (1, num_heads):
+        fitting = "(queries, keys), (batch, queries, keys) or (batch, num_heads or 1, queries, keys)"
+        raise ValueError(f"mask must have shape {fitting} with num_heads={num_heads}, got {tuple(mask.shape)}")
+    return ~mask.expand(-1, num_heads, -1, -1).flatten(0, 1)
+
+
+def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
+    """Turn the `attn_mask` of `torch.nn.MultiheadAttention` into a mask of this package.
+
+    Chapter: Multi-head attention.
+
+    Args:
+        attn_mask: boolean with `True` = may **not** attend, or floating point with 0 (may attend) and `-inf`
+            (may not), of shape `(queries, keys)` or `(batch * num_heads, queries, keys)`.
+        num_heads: number of heads of the module that the mask was made for.
+
+    Returns:
+        Boolean mask, `True` = may attend, of shape `(queries, keys)` or `(batch, num_heads, queries, keys)`.
+
+    Raises:
+        ValueError: if `attn_mask` holds other values or has another shape.
+    """
+    if isinstance(attn_mask, Tensor) and attn_mask.is_floating_point():
+        allowed = attn_mask == 0
+        if not bool((allowed | (attn_mask == -math.inf)).all()):
+            raise ValueError("a floating-point attn_mask must hold only 0 and -inf to become a boolean mask")
+    else:
+        check_boolean("attn_mask", attn_mask)
+        allowed = ~attn_mask
+    if allowed.dim() == 2:
+        return allowed
+    if allowed.dim() != 3 or num_heads < 1 or allowed.shape[0] % num_heads:
+        fitting = f"(queries, keys) or (batch * num_heads, queries, keys) with num_heads={num_heads}"
+        raise ValueError(f"attn_mask must have shape {fitting}, got {tuple(attn_mask.shape)}")
+    return allowed.unflatten(0, (-1, num_heads))
+
+
+def sees_nothing(allowed: Tensor) -> Tensor:
+    """`True` where a query may attend to nothing; `allowed` with its last dimension reduced to 1."""
+    return ~allowed.any(dim=-1, keepdim=True)

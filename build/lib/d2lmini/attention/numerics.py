@@ -1,0 +1,63 @@
+"""Attention in few bits: what half precision, autocast and the fused kernels ask for. There is no formula here."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from d2lmini.attention.masks import sees_nothing
+from d2lmini.tensors import autocasts
+
+
+def at_least_float32(numbers: Tensor) -> Tensor:
+    """Half precision as float32, anything else unchanged: the fused kernels compute like this internally."""
+    return numbers.to(torch.promote_types(numbers.dtype, torch.float32))
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
+    """Compute in the given dtypes, even under autocast."""
+    return torch.autocast(device.type, enabled=False) if autocasts(device) else nullcontext()
+
+
+def multiply(left: Tensor, right: Tensor) -> Tensor:
+    """A matrix product in at least float32: a score in float16 overflows beyond 65504."""
+    with without_autocast(left.device):
+        return at_least_float32(left) @ at_least_float32(right)
+
+
+def attend_fused(
+    Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, causal: bool, dropout: float
+) -> Tensor:
+    """Scaled dot-product attention by PyTorch's fused kernel, which never stores the weights."""
+    if bias is not None:
+        return _attend_with_bias(Q, K, V, allowed, bias, dropout)
+    if allowed is None:
+        return _call_kernel(Q, K, V, None, dropout, causal)
+    # What the kernels return for a query that sees nothing differs between devices and versions:
+    # such a query is shown everything here, and its output is then set to 0.
+    nothing = sees_nothing(allowed)  # (..., queries, 1)
+    return _call_kernel(Q, K, V, allowed | nothing, dropout).masked_fill(nothing, 0.0)
+
+
+def _attend_with_bias(Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor, dropout: float) -> Tensor:
+    # In the dtype of the bias throughout: kernels differ in what they do with a mask of another dtype.
+    with without_autocast(Q.device):
+        Q, K, wide = Q.to(bias.dtype), K.to(bias.dtype), V.to(bias.dtype)
+        if allowed is None:
+            return _call_kernel(Q, K, wide, bias, dropout).to(V.dtype)
+        nothing = sees_nothing(allowed)  # (..., queries, 1)
+        output = _call_kernel(Q, K, wide, bias.masked_fill(~(allowed | nothing), -math.inf), dropout)
+    return output.to(V.dtype).masked_fill(nothing, 0.0)
+
+
+def _call_kernel(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float, causal: bool = False) -> Tensor:
+    if Q.dim() == 4:
+        return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout, is_causal=causal)
+    # Without a dimension for heads, the kernel would silently take its slow path.
+    Q, K, V, mask = Q[:, None], K[:, None], V[:, None], None if mask is None else mask[:, None]
+    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout, is_causal=causal)[:, 0]

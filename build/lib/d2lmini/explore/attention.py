@@ -1,0 +1,96 @@
+"""Who attends to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from d2lmini.explore.numbers import check_words, list_words, read_numbers, write
+from d2lmini.explore.panel import Choice, Drawing, Panel, build_panel
+from d2lmini.explore.tables import Label, PanelTable
+
+__all__ = ["explore_attention"]
+
+_STYLE = "path{stroke-linecap:round;opacity:.8;stroke-width:calc(var(--w)*14px)}"
+
+
+def explore_attention(
+    weights: Tensor,
+    tokens: Sequence[str],
+    titles: Sequence[str],
+    *,
+    glosses: Sequence[str] | None = None,
+    lang: str = "",
+) -> Panel:
+    """Show who attends to whom: choose a map of weights and a query, and see where it looks.
+
+    Chapter: Self-attention.
+
+    Args:
+        weights: `(maps, queries, keys)`, with as many queries and keys as tokens: one map for each head, layer or
+            model. They are written with two decimals.
+        tokens: the words of the sentence.
+        titles: a name for each map.
+        glosses: what the words mean, in the language of the page.
+        lang: the language of the words, such as `"zh"`, so that a screen reader says them right.
+
+    Returns:
+        A panel: in a notebook it shows itself as the last value of a cell.
+
+    Raises:
+        ValueError: if the weights are not three-dimensional, a weight lies outside `0..1`, there are not as many
+            queries, keys and glosses as tokens, or titles as maps, or the panel would have more than 20 KiB.
+    """
+    maps = read_numbers("weights", weights, ("maps", "queries", "keys"), 0, 1)
+    check_words("titles", titles, maps.shape[0], "maps")
+    check_words("tokens", tokens, maps.shape[1], "queries")
+    check_words("tokens", tokens, maps.shape[2], "keys")
+    if glosses is not None:
+        check_words("glosses", glosses, len(tokens), "tokens")
+    if not isinstance(lang, str):
+        raise ValueError(f"lang must be the name of a language such as 'zh', got {lang!r}")
+    rows = [[[write(w, 2) for w in row] for row in one.tolist()] for one in maps]
+    words = [Label(token, gloss, lang) for token, gloss in zip(tokens, glosses or [""] * len(tokens), strict=True)]
+    plain = [Label(token, "", lang) for token in tokens]
+    sentences = [(f"a{m} b{i}", _say(words[i], plain, row)) for m, one in enumerate(rows) for i, row in enumerate(one)]
+    tables = [
+        PanelTable(
+            f"{title}: weights of the query in each row", plain, list(zip(words, one, strict=True)), f"a{m}", "b"
+        )
+        for m, (title, one) in enumerate(zip(titles, rows, strict=True))
+    ]
+    choices = [
+        Choice("a", "Map", [Label(title) for title in titles], [_name_weights(one) for one in rows]),
+        Choice("b", "Query: which word asks?", words, drawing=_draw_arcs(len(tokens)), columns=True),
+    ]
+    return build_panel("Who attends to whom", choices, sentences, tables, _STYLE)
+
+
+def _name_weights(rows: Sequence[Sequence[str]]) -> str:
+    return ";".join(f"--w{i}-{j}:{w}" for i, row in enumerate(rows) for j, w in enumerate(row))
+
+
+def _say(query: Label, keys: Sequence[Label], row: Sequence[str]) -> str:
+    """The weights in words, the largest first; nothing is said of a key that gets nothing."""
+    order = sorted((j for j in range(len(row)) if float(row[j]) > 0), key=lambda j: -float(row[j]))
+    given = list_words([f"{row[j]} to {keys[j].html}" for j in order]) if order else "nothing to any word"
+    return f"{query.html} gives {given}."
+
+
+def _draw_arcs(count: int) -> Drawing:
+    """An arc from each query to each key, as thick as the weight: so it is drawn once for all maps."""
+    height = 46 + 22 * (count - 1)
+
+    def find_way(i: int, j: int) -> str:
+        start, end, top = 100 * i + 50, 100 * j + 50, height - 40 - 44 * abs(i - j)
+        if i == j:
+            return f"M{start - 8} {height}C{start - 34} {top - 14} {start + 34} {top - 14} {start + 8} {height}"
+        return f"M{start} {height}Q{(start + end) // 2} {top} {end} {height}"
+
+    ways = [
+        f'<path class="b{i}" style="--w:var(--w{i}-{j})" d="{find_way(i, j)}"/>'
+        for i in range(count)
+        for j in range(count)
+    ]
+    return Drawing(100 * count, height + 8, "".join(ways))

@@ -1,0 +1,189 @@
+"""Line plots in one style: vector graphics whose bytes are the same on every machine.
+
+The figures of this book round their data before drawing, so that a figure of an exactly known quantity can be
+compared byte for byte, even though two CPUs may differ in the last bit.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+from torch import Tensor
+
+from d2lmini.arguments import check_names
+
+__all__ = ["plot", "use_svg_display"]
+
+_FEW_POINTS = 12  # up to this many, each point gets a mark: it was measured, the line between was not
+
+
+def plot(
+    X: Any,
+    Y: Any = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    legend: Sequence[str] | None = None,
+    xlim: tuple[float, float] | None = None,
+    ylim: tuple[float, float] | None = None,
+    xscale: str = "linear",
+    yscale: str = "linear",
+    fmts: Sequence[str] | None = None,
+    figsize: tuple[float, float] = (4.5, 2.8),
+    axes: Axes | None = None,
+    *,
+    bars: tuple[Any, Any] | None = None,
+) -> None:
+    """Plot one or more lines.
+
+    Chapter: Attention pooling.
+
+    Args:
+        X: abscissae: one sequence for all lines, or a list with one for each. Without `Y` these are the ordinates,
+            plotted against 0, 1, 2, ...
+        Y: ordinates: a sequence, or a list of sequences. Tensors and arrays of two dimensions count as lists of rows.
+        xlabel: label of the x-axis.
+        ylabel: label of the y-axis.
+        legend: one name per line, or none.
+        xlim: limits of the x-axis.
+        ylim: limits of the y-axis.
+        xscale: `"linear"` or `"log"`, as in matplotlib. With few points, a logarithmic axis has its ticks at them.
+        yscale: the same for the y-axis.
+        fmts: matplotlib formats, one per line; by default the cycle of colours and dashes of the style.
+        figsize: width and height of a new figure in inches.
+        axes: where to draw; by default a new figure.
+        bars: the lower and the upper ends of a vertical bar at each point, each in the form of `Y`.
+
+    Raises:
+        ValueError: if there are not as many abscissae, names, formats or bars as lines, or a line does not have
+            as many abscissae or bars as ordinates.
+    """
+    use_svg_display()
+    lines = [(round_numbers(x, xscale), round_numbers(y, yscale)) for x, y in _pair(X, Y)]
+    check_names("legend", legend, len(lines), "lines")
+    check_names("fmts", fmts, len(lines), "lines")
+    ends = repeat(None) if bars is None else _pair_ends(bars, [len(x) for x, _ in lines], yscale)
+    if axes is None:
+        axes = plt.figure(figsize=figsize).add_subplot()
+    for (x, y), fmt, name, bar in zip(lines, fmts or repeat(None), legend or repeat(None), ends, strict=False):
+        _draw_line(axes, x, y, fmt, name, bar)
+    settings = {"xscale": xscale, "yscale": yscale, "xlabel": xlabel, "ylabel": ylabel, "xlim": xlim, "ylim": ylim}
+    axes.set(**{setting: value for setting, value in settings.items() if value is not None})
+    if xscale == "log":
+        _mark_points(axes, {point for x, _ in lines for point in x.tolist() if point > 0})
+    if legend is not None:
+        axes.legend()
+
+
+@cache
+def choose_faces() -> list[str]:
+    """The sans of the book's pages where it is installed, and what matplotlib brings for the signs that it lacks."""
+    spec = importlib.util.find_spec("font_source_sans_pro")
+    folders = spec.submodule_search_locations if spec else None
+    for path in Path(folders[0]).glob("files/*.otf") if folders else ():
+        font_manager.fontManager.addfont(path)
+    return [*(["Source Sans Pro"] if folders else []), "DejaVu Sans"]
+
+
+def use_svg_display() -> None:
+    """Draw figures in the style of this book; in a notebook, store them as SVG and as PNG.
+
+    Every function that draws calls it first. The SVG is what the book shows and what tests compare; the PNG is for
+    viewers that hide the SVG of a notebook they do not trust.
+    """
+    plt.style.use(str(resources.files(__package__) / "style.mplstyle"))
+    plt.rcParams["font.family"] = choose_faces()
+    try:
+        from IPython import get_ipython
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+    except ImportError:
+        return
+    if get_ipython() is not None:
+        set_matplotlib_formats("svg", "png", metadata={"Date": None})
+
+
+def as_array(numbers: Any) -> np.ndarray:
+    """A tensor, or lists of numbers and tensors, as an array of float64."""
+    if isinstance(numbers, Tensor):
+        numbers = numbers.detach().cpu().double()
+    elif isinstance(numbers, (list, tuple)):
+        return np.array([as_array(entry) for entry in numbers], dtype=float)
+    return np.asarray(numbers, dtype=float)
+
+
+def round_numbers(numbers: np.ndarray, scale: str = "linear") -> np.ndarray:
+    """Keep four digits below the largest number, or five each on a logarithmic axis: the last bit does not show.
+
+    Rounded twice, so that a number half-way between two results falls to the same side on every machine.
+    """
+    if scale == "log":
+        return np.array([float(f"{float(f'{number:.8g}'):.5g}") for number in numbers])
+    largest = float(np.max(np.abs(numbers), where=np.isfinite(numbers), initial=0.0))
+    decimals = 4 - math.floor(math.log10(largest)) if largest > 0 else 4
+    return np.round(np.round(numbers, decimals + 3), decimals)
+
+
+def _pair(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The abscissae and ordinates of each line."""
+    lines = _split_lines(X) if Y is None else _split_lines(Y)
+    abscissae = [np.arange(len(line)) for line in lines] if Y is None else _split_lines(X)
+    if len(abscissae) == 1:
+        abscissae = abscissae * len(lines)
+    if len(abscissae) != len(lines):
+        raise ValueError(f"X must have one entry for each of the {len(lines)} lines, got {len(abscissae)}")
+    for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
+        if len(x) != len(y):
+            raise ValueError(f"line {i} has {len(x)} abscissae in X but {len(y)} ordinates in Y")
+    return list(zip(abscissae, lines, strict=True))
+
+
+def _pair_ends(bars: tuple[Any, Any], lengths: list[int], scale: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The lower and the upper ends of the bars of each line."""
+    if not isinstance(bars, tuple) or len(bars) != 2:
+        raise ValueError(f"bars must be a pair (lower ends, upper ends), got {bars!r}")
+    low, high = ([round_numbers(line, scale) for line in _split_lines(end)] for end in bars)
+    found = [[len(line) for line in end] for end in (low, high)]
+    if found != [lengths, lengths]:
+        raise ValueError(f"bars must have ends for lines of {lengths} points, got {found}")
+    return list(zip(low, high, strict=True))
+
+
+def _split_lines(numbers: Any) -> list[np.ndarray]:
+    """Whatever holds one line or several, as a list of one-dimensional arrays."""
+    if isinstance(numbers, (list, tuple)) and any(np.ndim(entry) > 0 for entry in numbers):
+        return [as_array(entry) for entry in numbers]
+    array = as_array(numbers)
+    return list(array) if array.ndim == 2 else [array]
+
+
+def _draw_line(
+    axes: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    fmt: str | None,
+    name: str | None,
+    bar: tuple[np.ndarray, np.ndarray] | None,
+) -> None:
+    (line,) = axes.plot(x, y, *([] if fmt is None else [fmt]), label=name)
+    if len(x) <= _FEW_POINTS and fmt is None:
+        line.set_marker("o")
+    if bar is not None:
+        axes.vlines(x, *bar, color=line.get_color(), linewidth=1.2)
+
+
+def _mark_points(axes: Axes, points: set[float]) -> None:
+    """Put the ticks of a logarithmic axis at the points that were measured, if there are not too many."""
+    if len(points) <= _FEW_POINTS:
+        axes.set_xticks(sorted(points), [f"{point:g}" for point in sorted(points)])
+        axes.xaxis.set_minor_locator(NullLocator())

@@ -1,0 +1,1 @@
+"""What things cost, counted while they run."""

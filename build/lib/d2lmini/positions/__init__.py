@@ -1,0 +1,1 @@
+"""Positions: added to the tokens, or inside attention."""

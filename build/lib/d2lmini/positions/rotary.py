@@ -1,0 +1,81 @@
+"""Rotary positions: pairs of features are turned by an angle that grows with the position."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from d2lmini.arguments import check_offset
+from d2lmini.attention.numerics import at_least_float32
+from d2lmini.attention.scheme import RelativePositions
+from d2lmini.positions.added import make_angles
+from d2lmini.tensors import check_even_size, check_pairs, check_positions, check_rotation
+
+
+def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: str = "adjacent") -> Tensor:
+    """Turn pairs of features by an angle that grows with the position (Su et al., 2021).
+
+        (x, y)  →  (x cos iωⱼ - y sin iωⱼ,  x sin iωⱼ + y cos iωⱼ),   ωⱼ = base^(-2j / size)
+
+    for pair j of the token at position i (https://arxiv.org/abs/2104.09864). The dot product of a turned query and a
+    turned key depends on their positions only through the difference.
+
+    Chapter: Relative positions.
+
+    Args:
+        X: `(..., steps, size)`, with `size` even. Half precision is turned in float32.
+        offset: position of the first step, an integer of at least 0.
+        base: the larger it is, the more slowly the last pairs turn; at least 1.
+        pairing: which features form pair j: `"adjacent"` ones, 2j and 2j + 1, as in the paper, or those of two
+            `"halves"`, j and j + size / 2, as in GPT-NeoX. They are the same up to a permutation.
+
+    Returns:
+        A tensor of the shape and dtype of `X`.
+
+    Raises:
+        ValueError: if `X` has fewer than two dimensions, an odd size or a dtype that is not floating-point, or another
+            argument is not allowed.
+    """
+    check_rotation(base, pairing)
+    check_offset(offset)
+    check_pairs(X)
+    return turn(X, make_angles(X.shape[-2], X.shape[-1], base, offset), pairing)
+
+
+def turn(X: Tensor, angles: Tensor, pairing: str) -> Tensor:
+    """Turn the pairs of `X`, `(..., steps, size)`, by `angles`, `(steps, size / 2)`, in at least float32."""
+    wide = at_least_float32(X)
+    cos, sin = (table.to(X.device, wide.dtype) for table in (angles.cos(), angles.sin()))  # (steps, size / 2)
+    x, y = (wide[..., 0::2], wide[..., 1::2]) if pairing == "adjacent" else wide.chunk(2, dim=-1)
+    both = (x * cos - y * sin, x * sin + y * cos)  # (..., steps, size / 2) each
+    whole = torch.stack(both, dim=-1).flatten(-2) if pairing == "adjacent" else torch.cat(both, dim=-1)
+    return whole.to(X.dtype)  # (..., steps, size)
+
+
+class RotaryEmbedding(RelativePositions):
+    """Rotary position embedding, RoPE: queries and keys are turned, values are not; see `apply_rotary`.
+
+    Chapter: Relative positions.
+
+    Args:
+        base: the larger it is, the more slowly the last pairs turn; at least 1.
+        pairing: `"adjacent"` or `"halves"`.
+    """
+
+    def __init__(self, base: float = 10000.0, *, pairing: str = "adjacent") -> None:
+        super().__init__()
+        check_rotation(base, pairing)
+        self.base, self.pairing = base, pairing
+
+    def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, None]:
+        """Turn queries and keys. The size of a head must be even. See `RelativePositions`."""
+        check_positions(queries, keys)
+        check_even_size(queries, keys)
+        num_queries, num_keys, size = queries.shape[-2], *keys.shape[-2:]
+        angles = make_angles(num_keys, size, self.base)  # (keys, size / 2)
+        Q = turn(queries, angles[num_keys - num_queries :], self.pairing)  # the queries are the last of the keys
+        return Q, turn(keys, angles, self.pairing), None
+
+    def extra_repr(self) -> str:
+        """What `print` shows."""
+        return f"base={self.base:g}, pairing={self.pairing!r}"

@@ -1,0 +1,1 @@
+"""The Transformer: blocks and stacks."""

@@ -1,0 +1,285 @@
+"""The Transformer: stacks of blocks on the embeddings of tokens, and decoding with a key-value cache."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from d2lmini.arguments import check_number, check_size
+from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
+from d2lmini.tensors import check_projected, check_sequences
+from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock, TransformerEncoderBlock, separate
+from d2lmini.transformer.door import check_padding, check_state, check_tokens, hide_padding, keep_padding
+from d2lmini.transformer.state import DecoderState
+
+
+class _Stack(nn.Module):
+    """What all stacks share: tokens become vectors with positions, and go through blocks."""
+
+    block: type[TransformerEncoderBlock] | type[TransformerDecoderBlock] | type[DecoderOnlyBlock]
+    writes: bool  # whether it returns logits of the next token, and never sees later tokens
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        num_blks: int,
+        dropout: float,
+        use_bias: bool = False,
+        *,
+        norm_first: bool = False,
+        positions: str = "sinusoidal",
+        max_len: int = 1000,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        """Make the embeddings, the positions and the blocks.
+
+        Args:
+            vocab_size: number of different tokens.
+            num_hiddens: size of a token inside the stack, and of the encoder's output that a decoder looks at.
+            ffn_num_hiddens: size of the hidden layers of the position-wise networks.
+            num_heads: number of heads; it divides `num_hiddens`.
+            num_blks: number of blocks, at least 1.
+            dropout: probability of dropping in training: weights, and entries of embeddings and of what layers add.
+            use_bias: whether the projections of attention add a bias.
+            norm_first: pre-norm instead of post-norm; then another norm follows the last block.
+            positions: name of a scheme, see `make_positions`. What it learns in attention, each block learns itself.
+            max_len: number of positions, for schemes that have a table of them.
+            device: where to put the weights.
+            dtype: of the weights.
+        """
+        super().__init__()
+        for name, size in (("vocab_size", vocab_size), ("num_blks", num_blks), ("max_len", max_len)):
+            check_size(name, size)
+        check_scheme(positions, num_hiddens, num_heads)
+        check_number("dropout", dropout, 0, 1)
+        self.embedding = nn.Embedding(vocab_size, num_hiddens, device=device, dtype=dtype)
+        self.on_tokens = make_added(positions, num_hiddens, max_len, device, dtype)
+        self.dropout = nn.Dropout(dropout)
+        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
+        self.blks = nn.ModuleList()
+        for _ in range(num_blks):
+            scheme = make_in_attention(positions, num_hiddens, num_heads, not self.writes, device, dtype)
+            blk = self.block(*sizes, norm_first=norm_first, positions=scheme, device=device, dtype=dtype)
+            self.blks.append(blk)
+        self.norm = nn.LayerNorm(num_hiddens, device=device, dtype=dtype) if norm_first else nn.Identity()
+        if self.writes:
+            self.dense = nn.Linear(num_hiddens, vocab_size, device=device, dtype=dtype)
+
+    def embed(self, tokens: Tensor, offset: int | Tensor = 0) -> Tensor:
+        """Turn tokens `(batch, steps)` into vectors `(batch, steps, num_hiddens)`, plus what the scheme adds."""
+        check_tokens(tokens, self.embedding.num_embeddings)
+        X = self.embedding(tokens)  # (batch, steps, num_hiddens)
+        X = X if isinstance(self.on_tokens, nn.Identity) else self.on_tokens(X, offset=offset)
+        return self.dropout(X)
+
+
+class TransformerEncoder(_Stack):
+    """A stack of encoder blocks on the embeddings of tokens (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
+
+    Embeddings are not multiplied by the root of `num_hiddens`: `torch.nn.Embedding` draws them from a standard normal
+    distribution, so that they are as large as the positions. The values of tokens are checked only where they can be
+    read: not on the meta device, under `vmap` or while a graph is recorded.
+
+    Chapter: The Transformer block.
+    """
+
+    block = TransformerEncoderBlock
+    writes = False
+
+    def forward(
+        self,
+        tokens: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, list[Tensor]]:
+        """Encode sequences of tokens.
+
+        Args:
+            tokens: integers `(batch, steps)` in `0..vocab_size - 1`.
+            valid_lens: `(batch,)`, how many tokens count; the others are padding.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, steps)`.
+            causal: whether later tokens are hidden.
+            need_weights: also return the weights of each block.
+
+        Returns:
+            `(batch, steps, num_hiddens)`; with `need_weights`, a pair of it and a list with the weights of each block,
+            `(batch, num_heads, steps, steps)`. The output at padding is meaningless.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
+        """
+        X = self.embed(tokens)  # (batch, steps, num_hiddens)
+        all_weights: list[Tensor] = []
+        for blk in self.blks:
+            X, weights = separate(blk(X, valid_lens, mask=mask, causal=causal, need_weights=need_weights))
+            all_weights += [] if weights is None else [weights]
+        X = self.norm(X)
+        return (X, all_weights) if need_weights else X
+
+
+class _Decoder(_Stack):
+    """What both decoders share: a step, which is the parallel pass over a whole sequence as well as decoding."""
+
+    writes = True
+
+    def step(
+        self, tokens: Tensor, state: DecoderState, *, need_weights: bool = False
+    ) -> tuple[Tensor, DecoderState, list[Any] | None]:
+        """Decode the newest tokens.
+
+        Args:
+            tokens: integers `(batch, steps)`: those that `state` has not seen.
+            state: from `start` or from the step before. It is left unchanged.
+            need_weights: also return the weights of each block.
+
+        Returns:
+            Three things: the logits of the token that follows each of `tokens`, `(batch, steps, vocab_size)`; the new
+            state; and a list with the weights of each block, `None` without `need_weights`. They come from
+            self-attention, `(batch, num_heads, steps, all steps)`; with an encoder, in a pair with those from
+            cross-attention, `(batch, num_heads, steps, memory_steps)`.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state belongs to
+                another batch or a decoder of other sizes.
+        """
+        check_state(state, tokens, len(self.blks), len(self.blks) if self.block.crosses else 0)
+        first = state.num_steps if state.left_padding is None else state.num_steps - state.left_padding
+        X = self.embed(tokens, offset=first)  # (batch, steps, num_hiddens)
+        mask = state.show_tokens(tokens.shape[1])  # (batch, 1, 1, all steps)
+        past, all_weights = [], []
+        for i, blk in enumerate(self.blks):
+            before = state.past[i] if state.past else None
+            memory = (state.memory[i], state.memory_valid_lens) if state.memory else ()
+            X, present, weights = blk(X, *memory, past=before, mask=mask, need_weights=need_weights)
+            past.append(present)
+            all_weights.append(weights)
+        logits = self.dense(self.norm(X))  # (batch, steps, vocab_size)
+        return logits, state._replace(past=tuple(past)), all_weights if need_weights else None
+
+
+class TransformerDecoder(_Decoder):
+    """A stack of decoder blocks on the embeddings of tokens, with a linear layer that returns logits.
+
+    The parallel pass over a whole sequence and decoding token by token are the same code: both go through `step`, with
+    all tokens or with the newest ones.
+
+    Chapter: Encoder and decoder.
+    """
+
+    block = TransformerDecoderBlock
+
+    def start(
+        self, memory: Tensor, memory_valid_lens: Tensor | None = None, *, left_padding: Tensor | None = None
+    ) -> DecoderState:
+        """The state before the first token.
+
+        Args:
+            memory: the encoder's output, `(batch, memory_steps, num_hiddens)`. Its padding may hold anything.
+            memory_valid_lens: `(batch,)`, how many tokens of the memory count.
+            left_padding: integers `(batch,)`, how many of the first tokens are padding: no token sees them, and
+                positions count from the first one after them.
+
+        Returns:
+            The state, with the keys and values of the memory and no past.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit.
+        """
+        blks = cast(list[TransformerDecoderBlock], self.blks)
+        check_sequences(memory=memory)
+        check_projected("memory", memory, blks[0].num_hiddens, blks[0].cross_attention.W_k)
+        left_padding = keep_padding(left_padding, memory.shape[0])
+        if memory_valid_lens is not None:
+            memory = hide_padding(memory, memory_valid_lens)
+            memory_valid_lens = memory_valid_lens.clone()
+        kept = tuple(blk.cross_attention.keys_and_values(memory, memory) for blk in blks)
+        return DecoderState(kept, memory_valid_lens, (), left_padding)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        memory: Tensor,
+        memory_valid_lens: Tensor | None = None,
+        *,
+        left_padding: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """Decode whole sequences at once, as in training.
+
+        Args:
+            tokens: integers `(batch, steps)` in `0..vocab_size - 1`.
+            memory: the encoder's output, `(batch, memory_steps, num_hiddens)`.
+            memory_valid_lens: `(batch,)`, how many tokens of the memory count.
+            left_padding: `(batch,)`, how many of the first tokens are padding, see `start`.
+            need_weights: also return the weights of each block, see `step`.
+
+        Returns:
+            The logits of the token that follows each token, `(batch, steps, vocab_size)`; with `need_weights`, a pair
+            of them and the weights.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
+        """
+        state = self.start(memory, memory_valid_lens, left_padding=left_padding)
+        check_padding(state.left_padding, tokens)
+        logits, _, weights = self.step(tokens, state, need_weights=need_weights)
+        return logits if weights is None else (logits, weights)
+
+
+class DecoderOnlyTransformer(_Decoder):
+    """A stack of causal blocks on the embeddings of tokens, with logits of the next token and no encoder, as in GPT.
+
+    Radford et al., 2018, Improving language understanding by generative pre-training. As in `TransformerDecoder`, the
+    parallel pass and decoding token by token are the same code, `step`.
+
+    Chapter: The Transformer block.
+    """
+
+    block = DecoderOnlyBlock
+
+    def start(self, *, left_padding: Tensor | None = None) -> DecoderState:
+        """The state before the first token.
+
+        Args:
+            left_padding: integers `(batch,)`, how many of the first tokens are padding: no token sees them, and
+                positions count from the first one after them. Prompts of different lengths can be continued together.
+
+        Returns:
+            The state, with no past.
+
+        Raises:
+            ValueError: if `left_padding` does not hold integers of at least 0, `(batch,)`.
+        """
+        return DecoderState(left_padding=keep_padding(left_padding))
+
+    def forward(
+        self, tokens: Tensor, *, left_padding: Tensor | None = None, need_weights: bool = False
+    ) -> Tensor | tuple[Tensor, list[Tensor]]:
+        """Read whole sequences at once, as in training.
+
+        Args:
+            tokens: integers `(batch, steps)` in `0..vocab_size - 1`. Padding on the right needs no mask: no token
+                before it sees it.
+            left_padding: `(batch,)`, how many of the first tokens are padding, see `start`.
+            need_weights: also return the weights of each block, `(batch, num_heads, steps, steps)`.
+
+        Returns:
+            The logits of the token that follows each token, `(batch, steps, vocab_size)`; with `need_weights`, a pair
+            of them and a list with the weights.
+
+        Raises:
+            ValueError: if a shape does not fit, or a token or a position does not exist.
+        """
+        state = self.start(left_padding=left_padding)
+        check_padding(state.left_padding, tokens)
+        logits, _, weights = self.step(tokens, state, need_weights=need_weights)
+        return logits if weights is None else (logits, weights)

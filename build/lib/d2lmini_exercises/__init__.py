@@ -1,0 +1,12 @@
+"""Checkers of the exercises, a module or a folder for each chapter. To add one, see the page "Extending the book"."""
+
+from importlib import import_module
+from pkgutil import walk_packages
+
+from d2lmini_exercises.core import check, list_exercises
+
+__all__ = ["check", "list_exercises"]
+
+# Importing a module registers its checkers.
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)

@@ -1,0 +1,1 @@
+"""Checkers of the chapter "CNN, RNN, self-attention: the costs measured"."""

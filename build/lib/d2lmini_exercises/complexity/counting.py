@@ -1,0 +1,173 @@
+"""Formulas of layers: what is in them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_measured, read_number
+
+
+def _list_projections() -> dict[str, tuple[tuple[float, float], ...]]:
+    """What is wrong if so many projections work on the n queries and so many on the m keys; right is (2, 2)."""
+    return {
+        "and after the concatenation? W_o is a projection, too": ((1, 2),),
+        "queries, keys, values, and W_o: one of the four is missing, and it is not W_o": ((2, 1),),
+        "which tokens meet W_k and W_v? And there is a fourth projection": ((3, 0),),
+        "which tokens meet W_q? And there is a fourth projection": ((0, 3),),
+        "the keys and the values are made from the other m tokens": ((4, 0),),
+        "the queries are made from n tokens, and W_o works on n outputs": ((0, 4),),
+        "two of the four projections work on n tokens and two on m: which are which?": ((3, 1),),
+        "W_o works on what comes out: how many outputs are there?": ((1, 3),),
+    }
+
+
+def _list_rare_projections(h: int) -> dict[str, tuple[tuple[float, float], ...]]:
+    """As above; these are looked for only where scores and mixture are right."""
+    return {
+        "W_o works on all heads together: it gets d features for each output": ((1 + 1 / h, 2),),
+        "a projection leads to d features, all heads together: one of yours counts a single head": (
+            *((2 / h, 2 / h), (2, 1 / h), (2, 2 / h), (2, 1 + 1 / h), (1 + 1 / h, 2 / h), (1 / h, 2 / h)),
+        ),
+        "all heads together have d features, not d features each": ((2 * h, 2 * h), (1 + h, 2 * h)),
+        "W_o works once, on the concatenation of all heads, not once for each head": ((1 + h, 2),),
+        "the unit 2 is in the projections more than once": ((4, 4),),
+    }
+
+
+def _list_mixings(n: int, m: int, h: int, width: int) -> dict[str, tuple[float, ...]]:
+    """What is wrong if scores and mixture together cost so many times n m d, with h heads; right is 4."""
+    w = 1 / width
+    return {
+        "the unit 2 is in more than once: a product of an a×b and a b×c matrix is 2abc": (8, 6),
+        "each score is a sum over the width of a head, and the mixture is as much work: where is the width?": (
+            *(4 * w, 2 * w, 2 + 2 * w, 2 + w, 1 + 2 * w, 1 + w),
+        ),
+        "a term too many: only products of matrices count here, and the softmax is none": (
+            *(4 + each * times * w for each in (1, 1 / h) for times in range(1, 6)),
+        ),
+        "scores and mixture are half of what they should be: is one of them missing, or the unit 2?": (2,),
+        "one of scores and mixture has not got the unit 2": (3,),
+        "scores and mixture are two products, and the unit 2 belongs to both": (1,),
+        "how wide is a head? All heads together compare d features": (4 * h, 3 * h, 2 * h, h),
+        "how wide is a head? One of scores and mixture has heads of width d": (2 + 2 * h, 2 + h, 1 + 2 * h, 1 + h),
+        "that is a single head: there are num_heads of them": (4 / h, 3 / h, 2 / h, 1 / h),
+        "one of scores and mixture counts a single head": (2 + 2 / h, 2 + 1 / h, 1 + 2 / h, 1 + 1 / h),
+        "where are the scores, and where is the mixture?": (0,),
+        "each of n queries meets each of m keys: how many scores are these?": (4 * m / n, 4 * n / m),
+        "n queries meet m keys, and so do the weights: one of scores and mixture is of another size": (
+            2 + 2 * m / n,
+            2 + 2 * n / m,
+        ),
+    }
+
+
+def _list_wrong_counts(n: int, m: int, d: int, h: int) -> dict[str, tuple[float, ...]]:
+    by_hint: dict[str, tuple[float, ...]] = {}
+    for hint, mixings in {"": (4,), **_list_mixings(n, m, h, d // h)}.items():
+        rare = {} if hint else _list_rare_projections(h)
+        for other, projections in {"": ((2, 2),), **_list_projections(), **rare}.items():
+            clue = f"{other} (this is not the only fault)" if hint and other else hint or other
+            by_hint[clue] = by_hint.get(clue, ()) + tuple(
+                2 * d * d * (queries * n + keys * m) + mixing * n * m * d
+                for (queries, keys), mixing in itertools.product(projections, mixings)
+            )
+    right, half = by_hint.pop("")[0], 2 * d * d * (n + m)
+    unit = "our unit is 2: a multiplication and an addition. Where is it missing?"
+    twice = "the unit 2 is in more than once, everywhere: is it in the parts and in the sum?"
+    return by_hint | {twice: (2 * right,), unit: (right / 2, half + 4 * n * m * d)}
+
+
+@checker("debug-counter")
+def check_debug_counter(count: Any) -> str:
+    """`count(n, m, d, num_heads)`: FLOPs of multi-head attention of n queries to m keys."""
+    expect_function(count)
+    mistakes = _list_wrong_counts(7, 11, 27, 9)  # no two give the same number there
+    for n, m, d, h in ((7, 11, 27, 9), (9, 4, 8, 1), (6, 10, 12, 4)):
+        expect_measured(
+            count(n, m, d, h),
+            4 * (n + m) * d * d + 4 * n * m * d,
+            claim="it counts four projections, the scores and the mixture",
+            given=f"n, m, d, num_heads = {n}, {m}, {d}, {h}",
+            hint="count the parts one by one: what is the product of an a×b and a b×c matrix?",
+            mistakes=mistakes if d == 27 else {},
+        )
+    return "right for nine heads, one head and four, with more keys than queries and with fewer"
+
+
+@checker("measure-additive")
+def check_measure_additive(formula: Any) -> str:
+    """`formula(n, d, h)`: the FLOPs of additive self-attention with num_hiddens = h."""
+    expect_function(formula)
+    mistakes = _list_wrong_formulas(9, 14, 20)  # no two give the same number there
+    for n, d, h in ((9, 14, 20), (7, 4, 3), (3, 16, 16), (20, 1, 3)):
+        expect_measured(
+            formula(n, d, h),
+            4 * n * d * h + 2 * n * n * (d + h),
+            claim="the formula gives what the instrument counts",
+            given=f"n, d, h = {n}, {d}, {h}",
+            hint=_compare_growth(formula, n, d, h),
+            mistakes=mistakes if n == 9 else {},
+        )
+    _expect_formula(formula)
+    return "right at four sizes, and a formula: it also takes numbers that no layer has"
+
+
+def _expect_formula(formula: Any) -> None:
+    """Ask for sizes that are not whole: a formula takes them, a layer that is measured does not."""
+    claim = "it is a formula"
+    hint = "a formula also takes numbers that are not whole: where does your function need whole ones?"
+    rounded = "what it gives need not be whole either: where do you round?"
+    for n, d, h in ((0.5, 1.5, 3.5), (1.25, 3, 4)):
+        given, expected = f"n, d, h = {n}, {d}, {h}", 4 * n * d * h + 2 * n * n * (d + h)
+        try:
+            got = formula(n, d, h)
+        except Exception as error:
+            raise WrongAnswer(claim, hint, given=given, got=type(error).__name__) from error
+        mistakes = {} if expected.is_integer() else {rounded: (math.floor(expected), math.ceil(expected))}
+        expect_measured(got, expected, claim=claim, given=given, hint=hint, mistakes=mistakes)
+
+
+def _compare_growth(formula: Any, n: int, d: int, h: int) -> str:
+    """Which part of a wrong formula is right: the part with n², or the rest."""
+    first, second, third = (read_number(formula(n + i, d, h)) for i in range(3))
+    square = (third - 2 * second + first) / 2
+    if square == 2 * (d + h):
+        return "the part that grows with n² is right. Take it away from a measured number: what is left, divided by n?"
+    if first - square * n * n == 4 * n * d * h:
+        return "the part that grows with n is right. The other part is half the second difference, times n²"
+    return "take the second difference in n first, then look at what is left. Vary one of n, d and h at a time"
+
+
+def _list_wrong_formulas(n: int, d: int, h: int) -> dict[str, float | tuple[float, ...]]:
+    projections, pairs = 4 * n * d * h, 2 * n * n * (d + h)
+    return {
+        "that is the dot product's layer: additive attention has no projection of the values, and no W_o": (
+            8 * n * d * d + 4 * n * n * d
+        ),
+        "additive attention does not project the values": (
+            6 * n * d * d + 4 * n * n * d,
+            projections + pairs + 2 * n * d * h,
+            projections + pairs + 2 * n * d * d,
+        ),
+        "where does w_v come in? It meets num_hiddens numbers for each pair of tokens": projections + 2 * n * n * d,
+        "the weights meet the values: where is the mixture?": projections + 2 * n * n * h,
+        "the projections are half of what they should be: queries and keys have one each, and a multiply-add is 2": (
+            projections / 2 + pairs
+        ),
+        "the projections work on n tokens, not on n² pairs": n * projections + pairs,
+        "that is the part that grows with n²: what is left when you take it away?": pairs,
+        "that is the projections only": projections,
+        "the second difference is twice the factor of n²: halve it": projections + 2 * pairs,
+        "w_v meets num_hiddens numbers for each pair of tokens, not one": projections + 2 * n * n * d + 2 * n * n,
+        "a multiply-add is 2 FLOPs": (projections + pairs) / 2,
+        "num_hiddens need not be d: measure a layer where they differ": (
+            4 * n * d * d + 4 * n * n * d,
+            4 * n * h * h + 4 * n * n * h,
+        ),
+        "the values are d wide, whatever num_hiddens is": projections + 4 * n * n * h,
+        "w_v meets num_hiddens numbers, not d": projections + 4 * n * n * d,
+        "the projections lead from d to num_hiddens features": (4 * n * d * d + pairs, 4 * n * h * h + pairs),
+        "n tokens meet n tokens: the scores are n², not n": projections + 2 * n * (d + h),
+    }

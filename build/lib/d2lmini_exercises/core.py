@@ -1,0 +1,309 @@
+"""How an answer is checked: a registry of checkers, and the comparisons they are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from d2lmini_exercises import shelter
+from d2lmini_exercises.arguments import describe_call, find_change, find_given, note_changes, watch
+from d2lmini_exercises.convert import convert_tensor, get_rounding, read_number, read_numbers
+from d2lmini_exercises.reports import WrongAnswer, is_long, name_shape, shorten
+from d2lmini_exercises.same import is_same
+from d2lmini_exercises.shelter import TooLong, is_untouched, keep_state, limit_printing, limit_time
+
+__all__ = [
+    "Mistakes",
+    "Result",
+    "WrongAnswer",
+    "check",
+    "checker",
+    "expect_close",
+    "expect_function",
+    "expect_measured",
+    "expect_pair",
+    "expect_shape",
+    "expect_unchanged",
+    "find_exercise",
+    "find_hint",
+    "is_near",
+    "list_exercises",
+    "loosen",
+    "name_shape",
+    "read_number",
+    "read_numbers",
+    "register",
+]
+
+Checker = Callable[[Any], str]
+_CHECKERS: dict[str, Checker] = {}
+_TRAINED: set[str] = set()
+
+Result = float | Tensor
+# The hint for a well-known mistake, and what the mistake gives: one result or several.
+Mistakes = Mapping[str, Result | tuple[Result, ...]]
+
+
+def checker(name: str, *, trained: bool = False) -> Callable[[Checker], Checker]:
+    """Register a function as the checker of the exercise `name`.
+
+    The function takes the answer and returns what was verified, as a sentence; for a wrong one it raises `WrongAnswer`.
+
+    Args:
+        name: name of the exercise, as in the chapter.
+        trained: whether the task asks for something that can be trained: then the right numbers without their gradient
+            are no answer.
+
+    Raises:
+        ValueError: if the name is taken.
+    """
+
+    def add(function: Checker) -> Checker:
+        register(name, partial(_run_watched, function), trained=trained)
+        return function
+
+    return add
+
+
+def register(name: str, checker: Checker, *, trained: bool = False) -> None:
+    """Enter a checker under the name of its exercise.
+
+    Raises:
+        ValueError: if the name is taken.
+    """
+    if name in _CHECKERS:
+        raise ValueError(f"there is already a checker named {name!r}")
+    _CHECKERS[name] = checker
+    if trained:
+        _TRAINED.add(name)
+
+
+def find_exercise(name: str) -> Checker:
+    """The checker of the exercise `name`."""
+    return _CHECKERS[name]
+
+
+def list_exercises(*, trained: bool = False) -> list[str]:
+    """The names of all exercises, or only of those that ask for something to train, in alphabetical order."""
+    return sorted(_TRAINED if trained else _CHECKERS)
+
+
+def check(name: str, answer: Any, *, hint: bool = True) -> None:
+    """Print whether `answer` solves the exercise `name`, and if not, what is wrong and a hint.
+
+    A wrong answer never raises, and only KeyboardInterrupt passes through: an error in the student's code is reported
+    like any other mistake. An answer that has not ended after 60 seconds is stopped, where the platform has a timer
+    (not on Windows) and the cell runs in the main thread, as it does in a notebook; elsewhere it runs on. It works on
+    copies of its arguments. Random numbers, default dtype and device, the gradient mode and the other settings of
+    torch, NumPy and Python are left as they were, and what an answer prints is cut after some thousand characters.
+    Every chapter, from the first on, ends with exercises that call it.
+
+    Chapter: Attention pooling.
+
+    Args:
+        name: name of the exercise, as in the chapter.
+        answer: the function, class or number asked for. `None`, or a starter whose one line still raises
+            `NotImplementedError`, counts as not attempted.
+        hint: whether a wrong answer gets a hint; without it the report ends with what the answer does.
+
+    Raises:
+        ValueError: if there is no exercise of that name.
+    """
+    if name not in _CHECKERS:
+        raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(list_exercises())}")
+    if answer is None:
+        print(f"{name}: not attempted yet")
+        return
+    seconds = shelter.SECONDS
+    verdict, clue = f"✗ {name}: ", ""
+    try:
+        with keep_state(), limit_printing(), limit_time(seconds):
+            verdict = f"✓ {name}: {_CHECKERS[name](answer)}"
+    except KeyboardInterrupt:
+        raise
+    except WrongAnswer as wrong:
+        verdict, clue = verdict + wrong.symptom, wrong.hint
+    except TooLong:
+        verdict += f"your answer had not ended after {seconds:g} seconds, and was stopped"
+        clue = "does each loop come to its end? Try it yourself on a small input"
+    except BaseException as error:
+        if isinstance(error, NotImplementedError) and is_untouched(error, answer):
+            verdict = f"{name}: not attempted yet"
+        else:
+            verdict += _describe_error(error)
+            clue = "run it yourself on a small input and look at the shapes and dtypes"
+    print(f"{verdict}\n  hint: {clue}" if clue and hint else verdict)
+
+
+def _run_watched(checker: Checker, answer: Any) -> str:
+    with note_changes() as changes:
+        verified = checker(watch(answer))
+    if changes:
+        change = changes[0]
+        claim = f"the argument {change.name} is left unchanged"
+        raise WrongAnswer(claim, change.hint, given=change.given, got=change.now)
+    return verified
+
+
+def _describe_error(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # a text that raises
+        text = ""
+    first_line = shorten(text.partition("\n")[0])
+    given = describe_call(error)
+    lines = ["your answer stopped with an error", f"{shorten(type(error).__name__)}: {first_line}"]
+    return "\n  ".join([*lines, *([f"for      {given}"] if given else [])])
+
+
+def expect_function(answer: Any) -> None:
+    """Check that the answer can be called.
+
+    Raises:
+        WrongAnswer: if not.
+    """
+    if not callable(answer):
+        hint = "pass the function itself, without parentheses after its name"
+        raise WrongAnswer("the answer is a function", hint, got=type(answer).__name__)
+
+
+def expect_pair(found: Any, *, claim: str, hint: str, given: str = "") -> tuple[Any, Any]:
+    """The two things that an answer returned, in a tuple or a list.
+
+    Raises:
+        WrongAnswer: if it returned something else.
+    """
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise WrongAnswer(claim, hint, given=given, got=type(found).__name__)
+    return found[0], found[1]
+
+
+def expect_shape(found: Any, shape: tuple[int, ...], *, claim: str, hint: str, given: str = "") -> Tensor:
+    """The tensor of this shape that an answer returned, in whatever holds its numbers.
+
+    Raises:
+        WrongAnswer: if it returned something else.
+    """
+    tensor = convert_tensor(found, torch.empty(shape, device="meta"))
+    if tensor is None or tensor.shape != shape:
+        raise WrongAnswer(claim, hint, given=given, got=name_shape(found if tensor is None else tensor))
+    return tensor
+
+
+def expect_measured(
+    answer: Any,
+    expected: float,
+    *,
+    claim: str,
+    given: str,
+    hint: str,
+    mistakes: Mistakes,
+    tolerance: float = 1e-4,
+) -> None:
+    """Check a measured or computed number; `hint` is for a number that none of the `mistakes` gives.
+
+    Raises:
+        WrongAnswer: if `answer` is not a number, or is further than `tolerance` from `expected`.
+    """
+    got = read_number(answer, given=given)
+    tolerance = loosen(tolerance, answer, expected)
+    if not is_near(got, expected, tolerance):
+        hint = find_hint(got, mistakes, hint, tolerance)
+        digits = next(digits for digits in (4, 8, 16) if round(expected, digits) != round(got, digits) or digits == 16)
+        raise WrongAnswer(claim, hint, given=given, expected=round(expected, digits), got=round(got, digits))
+
+
+def expect_close(
+    got: Any,
+    expected: Tensor,
+    *,
+    claim: str,
+    given: str,
+    hint: str,
+    mistakes: Mistakes | None = None,
+    tolerance: float = 1e-4,
+) -> Tensor:
+    """Check a result against the right one; `hint` is for a result that none of the `mistakes` gives.
+
+    Returns:
+        The result as a tensor.
+
+    Raises:
+        WrongAnswer: if `got` holds no numbers, has another shape, or differs by more than `tolerance`; a result in a
+            low precision may differ by a few of its smallest steps.
+    """
+    found = convert_tensor(got, expected)
+    if found is None:
+        raise WrongAnswer(claim, "return a tensor", given=given, got=type(got).__name__)
+    if found.shape != expected.shape:
+        hint = "write the shape of each step next to it"
+        raise WrongAnswer(claim, hint, given=given, expected=name_shape(expected), got=name_shape(found))
+    if found.is_complex() and not is_near(found.imag, torch.zeros_like(found.imag), tolerance):
+        hint = "these numbers are complex: where does the imaginary part come from?"
+        raise WrongAnswer(claim, hint, given=given)
+    found = found.real if found.is_complex() else found
+    if not is_near(found, expected, tolerance):
+        hint = find_hint(found, mistakes or {}, hint, tolerance)
+        raise WrongAnswer(claim, hint, given=given, **_compare(found, expected, tolerance))
+    return found
+
+
+def _compare(got: Tensor, expected: Tensor, tolerance: float) -> dict[str, Any]:
+    """Both as a report shows them: whole, or, where that is too long to read, the first place that differs."""
+    if not is_long(got) and not is_long(expected):
+        return {"expected": expected, "got": got}
+    differs = ~_compare_entries(got, expected, tolerance)
+    place = tuple(differs.nonzero()[0].tolist())
+    told = f"{shorten(expected[place])} at {list(place)}, the first of {differs.sum()} places that differ"
+    return {"expected": told, "got": f"{shorten(got[place])} there"}
+
+
+def expect_unchanged(name: str, now: Any, before: Any, hint: str = "work on a new tensor", *, given: str = "") -> None:
+    """Check that an answer has left its argument alone.
+
+    Args:
+        name: what the chapter calls it.
+        now: the argument itself, as the checker gave it: the answer worked on a copy, which is looked at here.
+        before: what it was.
+        hint: how not to change it.
+        given: the tiny input that shows it.
+
+    Raises:
+        WrongAnswer: if not.
+    """
+    found = find_change(now)
+    if not is_same(found, before):
+        raise WrongAnswer(f"the argument {name} is left unchanged", hint, given=given or find_given(now), got=found)
+
+
+def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float = 1e-4) -> str:
+    """The hint for the first of the well-known mistakes that gives this result, or `otherwise`."""
+    for hint, wrong in mistakes.items():
+        if any(is_near(got, result, tolerance) for result in (wrong if isinstance(wrong, tuple) else (wrong,))):
+            return hint
+    return otherwise
+
+
+def is_near(a: Result, b: Result, tolerance: float) -> bool:
+    """Whether two results have the same shape, and no entry differs by more than the tolerance; NaN is near NaN.
+
+    The tolerance grows where one of them has a low precision.
+    """
+    first, second = (torch.as_tensor(result) for result in (a, b))
+    return first.shape == second.shape and bool(_compare_entries(a, b, tolerance).all())
+
+
+def loosen(tolerance: float, answer: Any, expected: float) -> float:
+    """The tolerance, or more for an answer that is in a low precision."""
+    return max(tolerance, get_rounding(answer) * abs(expected))
+
+
+def _compare_entries(a: Result, b: Result, tolerance: float) -> Tensor:
+    rounding = max(get_rounding(a), get_rounding(b))
+    first, second = (torch.as_tensor(result).detach().to(torch.float64) for result in (a, b))
+    # in float32 the tolerance is far above the rounding, except of large numbers
+    return torch.isclose(first, second, rtol=rounding, atol=max(tolerance, rounding), equal_nan=True)

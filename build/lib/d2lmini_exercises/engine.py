@@ -1,0 +1,244 @@
+"""An exercise as data: what is right, what goes wrong, and the inputs on which it shows. One engine judges them all.
+
+A right answer, a mistake and what a student wrote are the same kind of thing, an answer, and are used in the same way.
+So the list of mistakes is also a list of tests: each mistake, handed in, must get its own hint.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import d2lmini as d2l
+from d2lmini_exercises.convert import convert_arrays, convert_tensor
+from d2lmini_exercises.core import WrongAnswer, expect_close, expect_function, is_near, register
+from d2lmini_exercises.gradients import expect_gradients
+from d2lmini_exercises.same import describe_change, is_same
+
+__all__ = ["Case", "Exercise", "call", "draw", "exercise"]
+
+Answer = Callable[..., Any]
+Mistake = Mapping[str, Any] | Answer  # what the right answer is told, or an answer of its own
+Given = dict[str, Any]
+Outcome = Any  # what an answer returned, or the exception that it raised
+
+
+def draw(seed: int, *, most: int = 2, **shapes: tuple[int, ...]) -> str:
+    """The line of code that draws tensors of whole numbers from -most to most, one for each name."""
+    draws = (f"{name} = torch.randint({-most}, {most + 1}, {shape}).float()" for name, shape in shapes.items())
+    return "; ".join([f"torch.manual_seed({seed})", *draws])
+
+
+def call(answer: Answer, *given: Any) -> Any:
+    """How most answers are used."""
+    return answer(*given)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input.
+
+    Attributes:
+        code: a line that a student can paste; it defines the arguments by their names.
+        hint: for what makes none of the mistakes on this input; without it, the hint of the exercise.
+        claim: what holds on this input; without it, the claim of the exercise.
+        tolerance: how far a number may be off.
+    """
+
+    code: str
+    hint: str = ""
+    claim: str = ""
+    tolerance: float = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Exercise:
+    """What is asked for, and all that is known of how it goes wrong.
+
+    Attributes:
+        name: as in the chapter.
+        right: a right answer; what its keywords are told makes it wrong. It returns a tensor, a number, or several.
+        cases: inputs, the plainest first.
+        mistakes: the hint for each, and what makes it: keywords of `right`, or an answer; or several of these.
+        claim: what a right answer is, as a sentence.
+        verified: the sentence for a right answer.
+        hint: for what makes none of the mistakes.
+        use: how an answer is used on the arguments of a case, which it names behind the answer. It may raise
+            `WrongAnswer` for what is no answer at all.
+        trained: whether the gradient must be right as well.
+        together: how many mistakes may be made at once.
+        parts: what several results are called in a report, if the answer returns more than one.
+    """
+
+    name: str
+    right: Answer
+    cases: tuple[Case, ...]
+    mistakes: Mapping[str, Mistake | tuple[Mistake, ...]]
+    claim: str
+    verified: str
+    hint: str
+    use: Callable[..., Any] = call
+    trained: bool = False
+    together: int = 1
+    parts: tuple[str, ...] = ()
+
+    def __call__(self, answer: Any) -> str:
+        """Judge an answer: the sentence for a right one.
+
+        Raises:
+            WrongAnswer: with the first input on which it is wrong, and the hint for the mistake that agrees with it so
+                far.
+        """
+        expect_function(answer)
+        found: list[Outcome] = []
+        for i, case in enumerate(self.cases):
+            given = self.make(i)
+            own = copy.deepcopy(given)
+            found.append(self._run(answer, case, own))
+            changed = next((name for name in given if not is_same(own[name], given[name])), "")
+            wrong = not self._agrees(found[-1], self._expect(i), case.tolerance)
+            hint = self._explain(found) if wrong else ""
+            if changed and not hint:
+                claim = f"the argument {changed} is left unchanged"
+                raise WrongAnswer(claim, describe_change(given[changed]), given=case.code, got=own[changed])
+            if wrong:
+                self._refuse(found[-1], i, hint)
+        for i in range(len(self.cases) if self.trained else 0):
+            self._compare_gradients(answer, i)
+        return self.verified
+
+    def _compare_gradients(self, answer: Answer, case: int) -> None:
+        given = self.make(case)
+        floats = {name: own for name, own in given.items() if isinstance(own, Tensor) and own.is_floating_point()}
+
+        def run(one: Answer, *leaves: Tensor) -> Any:
+            return self._use(one, {**self.make(case), **dict(zip(floats, leaves, strict=True))})
+
+        right = partial(run, self.right)
+        expect_gradients(partial(run, answer), right, given=self.cases[case].code, **floats)
+
+    def make(self, case: int) -> Given:
+        """The arguments that the code of a case defines."""
+        names: Given = {"torch": torch, "nn": nn, "F": F, "d2l": d2l}
+        exec(self.cases[case].code, names)  # noqa: S102 (our own line)
+        used = self.right if self.use is call else self.use
+        told = [p.name for p in inspect.signature(used).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        return {name: names[name] for name in told[self.use is not call :]}
+
+    def list_mistakes(self) -> list[tuple[str, Answer]]:
+        """Each mistake as an answer, with its hint."""
+        return [(hint, one if callable(one) else partial(self.right, **one)) for hint, one in self._list_single()]
+
+    def _list_single(self) -> Iterator[tuple[str, Mistake]]:
+        for hint, some in self.mistakes.items():
+            yield from ((hint, one) for one in (some if isinstance(some, tuple) else (some,)))
+
+    @cache  # noqa: B019 (there are as many exercises as the book has)
+    def _list_all(self) -> list[tuple[str, Answer]]:
+        """The mistakes, then those of several at once, with the hint of the first."""
+        listed = self.list_mistakes()
+        told = [(hint, one) for hint, one in self._list_single() if not callable(one)]
+        for size in range(2, self.together + 1):
+            for some in combinations(told, size):
+                knobs = {key: one[key] for _, one in some for key in one}
+                if len(knobs) == sum(len(one) for _, one in some):  # no two of the same line
+                    listed.append((some[0][0], partial(self.right, **knobs)))
+        return listed
+
+    @cache  # noqa: B019
+    def _try(self, mistake: int, case: int) -> Outcome:
+        try:
+            return self._use(self._list_all()[mistake][1], self.make(case))
+        except Exception as error:
+            return error
+
+    @cache  # noqa: B019
+    def _expect(self, case: int) -> Outcome:
+        return self._use(self.right, self.make(case))
+
+    def _use(self, answer: Answer, given: Given) -> Any:
+        torch.manual_seed(0)  # who draws numbers draws the same ones
+        return convert_arrays(self.use(answer, *given.values()))
+
+    def _run(self, answer: Answer, case: Case, given: Given) -> Outcome:
+        try:
+            return self._use(answer, given)
+        except (WrongAnswer, NotImplementedError):
+            raise
+        except Exception as error:
+            error.add_note(f"called with {case.code}")
+            return error
+
+    def _explain(self, found: list[Outcome]) -> str:
+        """The hint for the first mistake that gives what the answer has given, on all inputs so far."""
+        for mistake, (hint, _) in enumerate(self._list_all()):
+            if all(self._agrees(one, self._try(mistake, i), self.cases[i].tolerance) for i, one in enumerate(found)):
+                return hint
+        return ""
+
+    def _agrees(self, found: Outcome, expected: Outcome, tolerance: float) -> bool:
+        """Whether two outcomes are the same: numbers, whatever holds them, or errors of one kind."""
+        if isinstance(found, Exception) or isinstance(expected, Exception):
+            return type(found) is type(expected) and str(found) == str(expected)
+        if not self.parts:
+            return _is_near(found, expected, tolerance)
+        several = isinstance(found, (tuple, list)) and isinstance(expected, (tuple, list))
+        pairs = zip(found, expected, strict=True) if several and len(found) == len(expected) else [(None, None)]
+        return all(_is_near(one, other, tolerance) for one, other in pairs)
+
+    def _refuse(self, got: Outcome, i: int, hint: str) -> None:
+        """Say what is wrong with the result for case i."""
+        case, expected = self.cases[i], self._expect(i)
+        claim = case.claim or self.claim
+        if isinstance(got, Exception):
+            if not hint:
+                raise got
+            raise WrongAnswer("it runs", hint, given=case.code, got=got) from got
+        pairs = [(got, expected, claim)]
+        if self.parts:
+            if not isinstance(got, (tuple, list)) or len(got) != len(self.parts):
+                told = f"return {' and '.join(self.parts)}, in a tuple"
+                raise WrongAnswer(claim, hint or told, given=case.code, got=type(got).__name__)
+            pairs = [(*both, f"{claim}: {part}") for *both, part in zip(got, expected, self.parts, strict=True)]
+        told = hint or case.hint or self.hint
+        for one, right, claim in pairs:
+            wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)
+            tensor = convert_tensor(one, wanted)
+            if tensor is not None and tensor.shape != wanted.shape and hint:
+                shapes = {"expected": tuple(wanted.shape), "got": tuple(tensor.shape)}
+                raise WrongAnswer(claim, hint, given=case.code, **shapes)
+            expect_close(one, wanted, claim=claim, given=case.code, hint=told, tolerance=case.tolerance)
+
+
+def _is_near(found: Any, expected: Any, tolerance: float) -> bool:
+    wanted = expected if isinstance(expected, Tensor) else convert_tensor(expected)
+    if wanted is None:
+        return False
+    tensor = convert_tensor(found, wanted)
+    if tensor is None or tensor.is_meta or tensor.shape != wanted.shape:
+        return False
+    if tensor.is_complex():
+        return bool(tensor.imag.abs().max() <= tolerance) and is_near(tensor.real, wanted, tolerance)
+    return is_near(tensor, wanted, tolerance)
+
+
+def exercise(
+    name: str,
+    right: Answer,
+    cases: Sequence[Case | str],
+    mistakes: Mapping[str, Mistake | tuple[Mistake, ...]],
+    **told: Any,
+) -> Exercise:
+    """Register an exercise; a case may be its line of code alone. What else there is to tell, see `Exercise`."""
+    found = Exercise(name, right, tuple(Case(one) if isinstance(one, str) else one for one in cases), mistakes, **told)
+    register(name, found, trained=found.trained)
+    return found

@@ -1,0 +1,1 @@
+"""Checkers of the chapter "Images as sequences"."""

@@ -1,0 +1,1 @@
+"""Checkers of the chapter "Multi-head attention"."""

@@ -1,0 +1,166 @@
+"""What several heads know together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from d2lmini_exercises.core import (
+    Mistakes,
+    WrongAnswer,
+    checker,
+    expect_function,
+    find_hint,
+    is_near,
+    loosen,
+    read_number,
+)
+from d2lmini_exercises.prediction import Number, prediction
+
+_EQUAL = "here one mixture follows from the others, or a word never varies: a pseudo-inverse bears that. Does your way?"
+_SMALL = "what is too small to count in your code? No mixture follows from the others here: a limit has to be relative"
+_ONE, _TWO = [[0.5, 0.3, 0.2]], [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
+_PLAIN = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+_UNEVEN = [[1.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 9.0]]
+_RELATED = [[2.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 1.5]]
+_FOUR = [[2.0, 0.5, 0.0, 1.0], [0.5, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, -1.0], [1.0, 0.0, -1.0, 4.0]]
+
+
+@checker("measure-heads")
+def check_measure_heads(measure: Any) -> str:
+    """`measure(weights, covariance)`: the relative error of the best linear read-out of all words from all heads."""
+    expect_function(measure)
+    for weights, covariance in (
+        (_TWO, _RELATED),
+        (_ONE, _PLAIN),
+        (_TWO, _UNEVEN),
+        ([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR),
+        (_PLAIN, _RELATED),
+        ([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25]], _RELATED),
+        (_ONE * 2, _UNEVEN),
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]),
+    ):
+        _expect_error(measure, torch.tensor(weights), torch.tensor(covariance))
+    # heads that are nearly the same, and words that hardly vary
+    for weights, variances in (([[0.5, 0.5], [0.52, 0.48]], [1.0, 1.0]), ([[0.5, 0.5], [0.2, 0.8]], [1e-9, 2e-9])):
+        _expect_error(measure, torch.tensor(weights), torch.tensor(variances).diag(), _SMALL)
+    return "right for one to three heads, of related, uneven and silent words, and for two heads that are the same"
+
+
+def _expect_error(measure: Any, heads: Tensor, covariance: Tensor, hint: str = "") -> None:
+    claim = "it is the relative squared error of the best linear read-out"
+    rounded = [[round(weight, 2) for weight in row] for row in heads.tolist()]
+    given = f"weights = torch.tensor({rounded}); covariance = torch.tensor({covariance.tolist()})"
+    try:
+        answer = measure(heads, covariance)
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+        raise WrongAnswer(claim, hint or _EQUAL, given=given, got="a singular matrix") from error
+    got, expected = read_number(answer), _measure_error(heads, covariance)
+    if not is_near(got, expected, loosen(1e-3, answer, expected)):
+        singular = torch.linalg.matrix_rank(heads @ covariance @ heads.T) < len(heads)
+        near = abs(got - expected) < 0.01
+        otherwise = _EQUAL if singular else "write the error of one word as in (3.3): what are E[v u] and E[u u] now?"
+        otherwise = "nearly: if you draw numbers, chance is left. C itself needs none" if near else otherwise
+        hint = hint or find_hint(got, _list_wrong_errors(heads, covariance), otherwise, 1e-3)
+        raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
+
+
+def _measure_error(weights: Tensor, covariance: Tensor) -> float:
+    return 1 - (_explain(weights, covariance).trace() / covariance.trace()).item()
+
+
+def _explain(weights: Tensor, covariance: Tensor) -> Tensor:
+    """The covariance of the best read-outs."""
+    A, C = weights.double(), covariance.double()
+    return C @ A.T @ torch.linalg.pinv(A @ C @ A.T) @ A @ C
+
+
+def _list_wrong_errors(weights: Tensor, covariance: Tensor) -> Mistakes:
+    A, C = weights.double(), covariance.double()
+    error, total = _measure_error(weights, covariance), C.trace().item()
+    left = (C - _explain(weights, covariance)).diagonal()
+    alone, inner = torch.eye(len(C)).double() * C, A @ C @ A.T
+    projector = A.T @ torch.linalg.pinv(A @ A.T) @ A
+    mistakes: dict[str, Any] = {
+        "relative to what? Divide by the sum of all variances": error * total,
+        "relative to what? You return the mean squared error of a word": error * total / len(C),
+        "squared error is asked for: you took a root": math.sqrt(max(error, 0.0)),
+        "that is the part that is explained: what is left?": 1 - error,
+        "one mixture per head: do not average the heads first": _measure_error(A.mean(0, keepdim=True), C),
+        "the trace is asked for: errors of different words do not cancel": (
+            (C - _explain(A, C)).sum() / C.sum()
+        ).item(),
+        "related words tell something about each other: where is the rest of the covariance?": _measure_error(A, alone),
+        "that is right for unrelated words of equal variance: where is the covariance?": (
+            1 - projector.trace() / len(C)
+        ).item(),
+        "that needs the covariance on both sides: the best factors depend on it": (
+            1 - ((projector @ C).trace() / C.trace()).item()
+        ),
+        "add up the errors of all words, and then divide: no mean of ratios": (
+            (left / C.diagonal()).mean().item() if C.diagonal().all() else math.nan
+        ),
+        "that is the first word alone: all of them are asked for": (left[0] / C[0, 0]).item(),
+        "E[u u] is a matrix: the mixtures of two heads are related, too": (
+            1 - ((C @ A.T / inner.diagonal() @ A @ C).trace() / C.trace()).item()
+        ),
+        "divide by the number of heads? The best read-out uses them together": error / len(A)
+        if len(A) > 1
+        else math.nan,
+    }
+    return {hint: wrong for hint, wrong in mistakes.items() if not math.isnan(wrong)}
+
+
+prediction(
+    "use-heads",
+    Number(
+        "the error of one head",
+        2 / 3,
+        hint="choose any weights for one head, and the identity as the covariance",
+        mistakes={
+            "with two words it is one half. Here there are three": 0.5,
+            "that is what is explained: what is left?": 1 / 3,
+            "one head returns one number: can three be read from it?": 0.0,
+        },
+        tolerance=0.005,
+    ),
+    Number(
+        "the error of two heads",
+        1 / 3,
+        hint="two heads that are no multiples of each other, and the identity as the covariance",
+        mistakes={
+            "that is what is explained: what is left? Or are the two heads the same?": 2 / 3,
+            "two heads return two numbers: can three be read from them?": 0.0,
+            "the second head answers a whole word more, not half of what is left": 0.5,
+        },
+        tolerance=0.005,
+    ),
+    Number(
+        "the error of three heads",
+        0.0,
+        hint="three heads, none of which is a mixture of the others: the mixtures can be solved for the words",
+        mistakes={
+            "that is what is explained: what is left?": 1.0,
+            "is one of your three heads a mixture of the others?": 1 / 3,
+            "are your three heads the same?": 2 / 3,
+        },
+        tolerance=0.005,
+    ),
+    Number(
+        "the least error of one head for related words",
+        1 / 3,
+        hint="all three words have something in common: with which weights does one head read that?",
+        mistakes={
+            "that is a head that looks at a single word: what do the others add?": 0.5,
+            "that is a head on two of the words: what does the third one add?": 7 / 18,
+            "that is without the correlation": 2 / 3,
+            "one head cannot tell everything: try equal weights": 0.0,
+            "those weights have the wrong signs: the words rise and fall together": 5 / 6,
+        },
+        tolerance=0.005,
+    ),
+    right="each new head answers one word of three, and one head is enough for what all words have in common",
+)

@@ -1,0 +1,1 @@
+"""Checkers of the chapter "Relative positions, and longer than you trained"."""

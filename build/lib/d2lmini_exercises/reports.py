@@ -1,0 +1,106 @@
+"""What a report says about an answer: one line for each value, cut where it is long, whatever the value is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torch import Tensor
+
+_LONGEST = 240  # characters of an expected or given value
+_FEW = 40  # numbers of a tensor that is written whole
+
+
+class WrongAnswer(Exception):
+    """An answer that lacks a property it must have.
+
+    Args:
+        claim: the property, as a sentence.
+        hint: a question or an observation that helps to find the mistake.
+        given: the tiny input that shows it.
+        expected: what a right answer gives there; `None` where that would give the solution away.
+        got: what the answer gave.
+
+    Attributes:
+        symptom: the property and what the answer gave instead, without the hint.
+        hint: as above.
+    """
+
+    def __init__(self, claim: str, hint: str, *, given: str = "", expected: Any = None, got: Any = None) -> None:
+        super().__init__(claim)
+        lines = [f"this does not hold yet: {claim}"]
+        lines += [f"for      {given}"] if given else []
+        lines += [f"expected {shorten(expected)}"] if expected is not None else []
+        lines += [f"got      {shorten(got)}"] if got is not None else []
+        self.symptom = "\n  ".join(lines)
+        self.hint = hint
+
+
+def shorten(value: Any) -> str:
+    """One line, cut where it is long: numbers with five digits at most. A value that cannot be written is named."""
+    line = ""
+    try:
+        for piece in _write(value):
+            line += piece
+            if len(line) > _LONGEST:  # before the rest of a huge value is written
+                return f"{line[:_LONGEST]} ..."
+    except Exception:  # a text that raises, a tensor without numbers
+        return name_shape(value)[:_LONGEST]
+    return line
+
+
+def write_call(arguments: Mapping[str, Any]) -> str:
+    """The arguments of a call as code, long tensors by their shape; functions and the like are left out."""
+    draws = {name: drawn for name, value in arguments.items() if (drawn := _find_draw(value))}
+    written = [*dict.fromkeys(code for code, _ in draws.values())]
+    for name, value in arguments.items():
+        if name in draws:
+            written += [f"{name} = {draws[name][1]}"] if name != draws[name][1] else []
+        elif isinstance(value, Tensor):
+            is_short = value.numel() <= _FEW
+            written.append(f"{name} = torch.tensor({value.tolist()})" if is_short else f"{name} of {name_shape(value)}")
+        elif _is_plain(value) and len(repr(value)) <= _LONGEST:
+            written.append(f"{name} = {value!r}")
+    return "; ".join(written)
+
+
+def _find_draw(value: Any) -> tuple[str, str] | None:
+    """The code that drew a tensor, and its name there; none for one that was made in another way."""
+    return vars(value).get("drawn") if isinstance(value, Tensor) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the value is written as code: numbers, text and None, in lists, tuples and dictionaries or alone."""
+    if isinstance(value, dict):
+        return all(map(_is_plain, [*value, *value.values()]))
+    if isinstance(value, (list, tuple, set)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (bool, int, float, str, type(None)))
+
+
+def is_long(value: Any) -> bool:
+    """Whether a report would cut this value."""
+    return len(shorten(value)) > _LONGEST
+
+
+def name_shape(found: Any) -> str:
+    """The shape of a tensor, or the type of anything else, for a report."""
+    return f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+
+
+def _write(value: Any) -> Iterator[str]:
+    if isinstance(value, Tensor) and value.dim() == 0:
+        value = value.item()
+        value = value if isinstance(value, (bool, complex)) else float(value)
+    if isinstance(value, (list, tuple, Tensor)):
+        yield "["
+        for i in range(min(len(value), _LONGEST)):  # a tensor's own iterator makes all of its rows at once
+            yield ", " if i else ""
+            yield from _write(value[i])
+        yield "]"
+    elif isinstance(value, float):
+        yield f"{value:.5g}"  # more would differ from processor to processor
+    elif isinstance(value, (str, bytes, dict, set, frozenset)) and len(value) > _LONGEST:
+        yield str(value[: _LONGEST + 1]) if isinstance(value, (str, bytes)) else f"{name_shape(value)} of {len(value)}"
+    else:
+        yield str(value)

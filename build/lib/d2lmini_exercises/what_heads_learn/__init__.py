@@ -1,0 +1,1 @@
+"""Checkers of the chapter "What heads learn, and which matter"."""
