@@ -31,7 +31,7 @@ def everything(kept: Any, window: int) -> Any:
 def attend(
     x: Tensor, cache: Any, window: int, P: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor,
     *, place: Any = lambda t, kept, x: t, times: float = 1, keys: bool = True, values: bool = True, late: str = "",
-    project: Any = lambda *W: [part.T for part in W], see: Any = newest, keep: Any = newest,
+    project: Any = lambda q, k, v: (q.T, k.T, v.T), see: Any = newest, keep: Any = newest,
     scale: Any = lambda d, seen, window: math.sqrt(d), weigh: Any = lambda scores: F.softmax(scores, dim=-1),
 ) -> tuple[Tensor, Any]:  # fmt: skip
     """Attention to a window of tokens with a cache, right unless told otherwise.
@@ -60,6 +60,8 @@ def attend(
 
 class Counted:
     """An answer that counts its calls, not the tokens of the cache."""
+
+    calls = 0
 
     def __call__(self, x: Tensor, cache: Any, *others: Any) -> tuple[Tensor, Any]:
         self.calls = 0 if cache is None else self.calls + 1

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from d2lmini_exercises.convert import convert_arrays
 from d2lmini_exercises.core import WrongAnswer
 from d2lmini_exercises.engine import exercise
 
@@ -28,7 +29,7 @@ def shift(
 
 def use(answer: Any, target: Tensor, valid_lens: Tensor, bos: int, eos: int) -> Any:
     """Two tensors of integers."""
-    found = answer(target, valid_lens, bos, eos)
+    found = convert_arrays(answer(target, valid_lens, bos, eos))
     parts = found if isinstance(found, (tuple, list)) else [found]
     if len(parts) != 2 or not all(isinstance(part, Tensor) for part in parts):
         got = " and ".join(type(part).__name__ for part in parts)

@@ -75,7 +75,7 @@ def in_a_ring(
 
 
 def by_deque(x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor) -> tuple[Tensor, Any]:
-    t, pairs = cache or (0, deque(maxlen=window))
+    t, pairs = cache or (0, deque[Any](maxlen=window))
     pairs = pairs.copy()
     x = x + P[t]
     pairs.append((F.linear(x, W[1]), F.linear(x, W[2])))
