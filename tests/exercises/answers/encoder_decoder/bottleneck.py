@@ -1,8 +1,7 @@
-"""Answers to the exercises: a memory squeezed into one vector."""
+"""Answers to the exercises: a memory squeezed into one vector, and what is kept of it, counted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -42,15 +41,6 @@ def by_nested(memory: Tensor, lens: Tensor) -> Tensor:
     return (sums.T / lens).T.unsqueeze(1)
 
 
-def weighted(change: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    """The right sum, divided by another number."""
-    return lambda memory, lens: squeeze(memory, lens) * lens[:, None, None] / change(lens)
-
-
-def other_lens(change: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    return lambda memory, lens: squeeze(memory, change(lens).expand_as(lens))
-
-
 def by_product(memory: Tensor, lens: Tensor) -> Tensor:
     return (memory * see(memory, lens)).sum(dim=1, keepdim=True) / lens[:, None, None]
 
@@ -66,69 +56,23 @@ def in_place(memory: Tensor, lens: Tensor) -> Tensor:
     return memory.sum(dim=1, keepdim=True) / lens[:, None, None]
 
 
-def by_zeros(memory: Tensor, lens: Tensor) -> Tensor:
-    real = squeeze(memory, lens) * lens[:, None, None]
-    count = (memory.masked_fill(~see(memory, lens), 0) != 0).any(dim=2).sum(dim=1)
-    return real / count[:, None, None]
-
-
 RIGHT: dict[str, list[Any]] = {
+    "predict-decoder": [(35, 3072), torch.tensor([35, 3072])],
     "squeeze": [squeeze, by_rows, by_nanmean, by_attention, by_nested],
     "use-squeeze": [(1,), 1, torch.tensor(1), [1.0]],
 }
 
-_SQUEEZED: list[tuple[Any, str]] = [
-    (lambda memory, lens: memory.mean(dim=1, keepdim=True), "padding is no token"),
-    (
-        lambda memory, lens: memory.masked_fill(~see(memory, lens), 0).mean(1, keepdim=True),
-        "how many tokens are in it?",
-    ),
-    (weighted(lambda lens: lens.max()), "how many tokens are in it?"),
-    (weighted(lambda lens: lens[:, None, None] + 1), "how many tokens are in it?"),
-    (lambda memory, lens: memory.sum(dim=1, keepdim=True) / lens[:, None, None], "which tokens belong to the sum?"),
-    (weighted(torch.ones_like), "look at the shapes"),
-    (lambda memory, lens: squeeze(memory, lens) * lens[:, None, None], "not the sum"),
-    (lambda memory, lens: memory.masked_fill(~see(memory, lens), -1e9).amax(1, keepdim=True), "not the largest"),
-    (lambda m, lens: torch.stack([m[i, :n].median(0).values[None] for i, n in enumerate(lens)]), "not the median"),
-    (lambda memory, lens: memory[:, :1], "one token is not the sentence"),
-    (lambda memory, lens: memory[torch.arange(len(lens)), lens - 1][:, None], "one token is not the sentence"),
-    (other_lens(lambda lens: lens[:1]), "a length of its own"),
-    (other_lens(lambda lens: lens.min()), "a length of its own"),
-    (other_lens(lambda lens: lens + 1), "count them"),
-    (other_lens(lambda lens: (lens - 1).clamp(min=1)), "count them"),
-    (other_lens(lambda lens: lens.flip(0)), "for the shortest sentence alone"),
-    (lambda memory, lens: squeeze(memory, lens).mean(0, keepdim=True).expand(len(lens), 1, -1), "a vector of its own"),
-    (lambda memory, lens: squeeze(memory.flip(1), lens), "the padding stands behind"),
-    (
-        lambda memory, lens: (
-            (memory.masked_fill(see(memory, lens), 0).sum(1, keepdim=True)) / (memory.shape[1] - lens)[:, None, None]
-        ),
-        "the tokens of the padding",
-    ),
-    (by_zeros, "a real token may be zero"),
-    (lambda memory, lens: squeeze(memory, lens)[:, 0], "stay three dimensions"),
-    (lambda memory, lens: squeeze(memory, lens).expand_as(memory), "stay three dimensions"),
-    (lambda memory, lens: squeeze(memory, lens).mT, "stay three dimensions"),
-    (lambda memory, lens: None, "stay three dimensions"),
-    (lambda memory, lens: memory.masked_fill(~see(memory, lens), 0).sum(1, keepdim=True) / lens, "look at the shapes"),
-    (by_product, "0 times NaN is NaN"),
-    (by_differences, "never added and taken away"),
-    (in_place, "changes the caller's tensor"),
-    (lambda memory, lens: squeeze(memory.detach(), lens), "what cuts the result off?"),
-    (lambda memory, lens: squeeze(memory, lens).tolist(), "return one tensor"),
-    (lambda memory, lens: 2 * squeeze(memory, lens), "for the shortest sentence alone"),
-]
-_VECTORS: list[tuple[Any, str]] = [
-    (11, "what can a query change"),
-    (10, "among how many?"),
-    (0, "that is a vector, too"),
-    (2, "known to the query alone"),
-    (64, "a softmax over one score"),
-    (5, "a softmax over one score"),
-    (110, "a softmax over one score"),
-    ((1, 11), "one number, without quotes or brackets"),
-]
 WRONG: list[tuple[str, Any, str]] = [
-    *(("squeeze", *wrong) for wrong in _SQUEEZED),
-    *(("use-squeeze", *wrong) for wrong in _VECTORS),
+    ("squeeze", lambda memory, lens: squeeze(memory, lens.flip(0)), "for the shortest sentence alone"),
+    ("squeeze", by_product, "0 times NaN is NaN"),
+    ("squeeze", by_differences, "never added and taken away"),
+    ("squeeze", in_place, "works in place"),
+    ("squeeze", lambda memory, lens: squeeze(memory.detach(), lens), "what cuts the result off?"),
+    ("squeeze", lambda memory, lens: squeeze(memory, lens).tolist(), "return one tensor"),
+    ("use-squeeze", 110, "a softmax over one score"),
+    ("use-squeeze", (1, 11), "one number, without quotes or brackets"),
+    ("predict-decoder", (35, 3328), "<bos> is one of the five"),
+    ("predict-decoder", (35, 1), "how many vectors are kept"),
+    ("predict-decoder", (1, 3072), "who asks, and who is asked?"),
+    ("predict-decoder", (35,), "look at the starter's form"),
 ]
