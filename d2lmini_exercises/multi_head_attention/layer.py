@@ -1,4 +1,4 @@
-"""What a layer with several heads computes from one matrix for all projections."""
+"""What a layer with several heads computes: head by head, and with the tokens first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from d2lmini.attention.heads import transpose_output, transpose_qkv
+from d2lmini.attention.pooling import masked_softmax
 from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import OVERFLOW
+from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
 from d2lmini_exercises.prediction import Number, prediction
 
 # A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
@@ -156,4 +157,86 @@ exercise(
     claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
     verified="right for one, two and three heads, six sets of sizes, and very high scores",
     hint="compare with a loop over the heads, step by step: rows of W_in, scores, scale, weights, join, W_o",
+)  # fmt: skip
+
+
+def split(X: Tensor, h: int) -> Tensor:
+    """(n, b, d) to (b h, n, d / h): row e h + i is example e in head i."""
+    return X.reshape(len(X), X.shape[1] * h, -1).transpose(0, 1)
+
+
+def join(X: Tensor, h: int) -> Tensor:
+    return X.transpose(0, 1).reshape(X.shape[1], len(X) // h, -1)
+
+
+def attend_tokens_first(
+    Q: Tensor, K: Tensor, V: Tensor, valid_lens: Tensor, num_heads: int,
+    *, there: Any = split, split_values: Any = split, back: Any = join, divide: Any = lambda d, h: math.sqrt(d / h),
+    spread: Any = lambda lens, h: lens.repeat_interleave(h), weigh: Any = masked_softmax,
+) -> Tensor:  # fmt: skip
+    """The heads of a batch (n, b, d), side by side, right unless told otherwise."""
+    scores = there(Q, num_heads) @ there(K, num_heads).mT / divide(Q.shape[2], num_heads)
+    return back(weigh(scores, spread(valid_lens, num_heads)) @ split_values(V, num_heads), num_heads)
+
+
+QK: dict[str, Any] = {"there": lambda X, h: X.reshape(X.shape[1] * h, len(X), -1)}
+THERE: dict[str, Any] = {**QK, "split_values": QK["there"]}
+BACK: dict[str, Any] = {"back": lambda X, h: X.reshape(X.shape[1], len(X) // h, -1)}
+ROOT: dict[str, Any] = {"divide": lambda d, h: math.sqrt(d)}
+ORDER: dict[str, Any] = {"spread": lambda lens, h: lens.repeat(h)}
+ROW = "which numbers does row 0 of the batch hold after the split?"
+WAY = "the split is right, but the way back is not: where does the number of tokens stand?"
+LENS = "which example and which head is row 1 of your batch, and which length does it get?"
+exercise(
+    "debug-multi-head",
+    attend_tokens_first,
+    [
+        *(
+            f"{draw(seed, Q=(n, len(lens), d), K=(m, len(lens), d), V=(m, len(lens), d))}; "
+            f"valid_lens = torch.tensor({lens}); num_heads = {h}"
+            for seed, n, m, d, h, lens in (
+                (1, 4, 5, 6, 2, [1, 5, 3]), (2, 4, 5, 15, 3, [5, 2]), (4, 2, 7, 8, 2, [3, 1, 6])
+            )
+        ),
+        *(
+            # in each head scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0
+            Case(
+                f"Q = 2.0**60 * torch.ones(1, 2, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(3, 2, 4); "
+                "V = torch.tensor([[[1, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2, [[9, 9, 9, 9]] * 2]).float(); "
+                f"valid_lens = torch.tensor({lens}); num_heads = 2",
+                hint,
+                "a padded key has no influence, whatever the scores",
+            )
+            for high, lens, hint in (
+                ([[2, 1], [1, 2], [0, 0]], [3, 2], OVERFLOW),
+                ([[0, 0], [0, 3], [3, 3]], [2, 1], OUTWEIGHED),
+                ([[-1, -1], [-2, -1], [-2, -1]], [2, 1], LOW),
+            )
+        ),
+    ],
+    {
+        f"{ROW} And is that all? Scale and lengths come next": THERE | BACK | ROOT | ORDER,
+        f"{ROW} They come from other examples and other heads": THERE | BACK,
+        f"{ROW} The scale is not right yet, either": THERE | BACK | ROOT,
+        f"{ROW} The lengths are not right yet, either": THERE | BACK | ORDER,
+        f"{ROW} The way back has a transpose, the way there has none": THERE,
+        WAY: BACK,
+        f"{WAY} And is that all? Scale and lengths come next": BACK | ROOT | ORDER,
+        f"{WAY} The scale is not right yet, either": BACK | ROOT,
+        f"{WAY} The lengths are not right yet, either": BACK | ORDER,
+        f"{ROW} V is right, but Q and K are not": QK,
+        f"{ROW} V is right, but Q and K are not, and neither is the scale": QK | ROOT,
+        "the scores are not scaled": {"divide": lambda d, h: 1.0},
+        "how long is the dot product in one head? Its root divides the scores": ROOT,
+        f"how long is the dot product in one head? And then: {LENS}": ROOT | ORDER,
+        LENS: (ORDER, {"spread": lambda lens, h: lens.repeat_interleave(h).reshape(h, -1).T.flatten()}),
+        "the valid lengths are not used": {"weigh": lambda scores, lens: scores.softmax(-1)},
+        "each example has a length of its own": (
+            {"spread": lambda lens, h: lens[0].expand(h * len(lens))},
+            {"spread": lambda lens, h: lens[-1].expand(h * len(lens))},
+        ),
+    },
+    claim="each head is scaled dot-product attention over the valid keys",
+    verified="split, join, scale and lengths are right, for three sets of sizes, and for very high and very low scores",
+    hint="keep what worked: compare with a loop over examples and heads",
 )  # fmt: skip

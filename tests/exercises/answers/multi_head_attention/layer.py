@@ -1,4 +1,4 @@
-"""Answers to the exercises on a layer with several heads."""
+"""Answers to the exercises on a layer with several heads, the batch or the tokens first."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+import d2lmini as d2l
 
 
 def by_heads(W_in: Tensor, h: int) -> list[Tensor]:
@@ -71,8 +73,75 @@ def powers(scores: Tensor) -> Tensor:
     return scores.exp() / scores.exp().sum(-1, keepdim=True)
 
 
-PARAMETERS = 4 * 512**2
+def heads(weigh: Callable[..., Tensor] = d2l.masked_softmax, divisor: float | None = None) -> Callable[..., Tensor]:
+    """The function of the debugging exercise, by a batch that stands first."""
 
+    def function(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+        queries, keys, values = (d2l.transpose_qkv(part.transpose(0, 1), h) for part in (Q, K, V))
+        scores = queries @ keys.mT / (divisor or math.sqrt(queries.shape[2]))
+        return d2l.transpose_output(weigh(scores, lens.repeat_interleave(h)) @ values, h).transpose(0, 1)
+
+    return function
+
+
+def heads_outside(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    """Row i b + e is head i of example e: here repeat is right."""
+    queries, keys, values = (part.unflatten(2, (h, -1)).permute(2, 1, 0, 3).flatten(0, 1) for part in (Q, K, V))
+    scores = queries @ keys.mT / math.sqrt(queries.shape[2])
+    pooled = d2l.masked_softmax(scores, lens.repeat(h)) @ values
+    return pooled.unflatten(0, (h, -1)).permute(2, 1, 0, 3).flatten(2)
+
+
+def einsum_tokens_first(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    queries, keys, values = (part.double().unflatten(2, (h, -1)) for part in (Q, K, V))
+    scores = torch.einsum("nbhp,mbhp->bhnm", queries, keys) / queries.shape[-1] ** 0.5
+    masked = scores.masked_fill(torch.arange(len(K)) >= lens[:, None, None, None], -math.inf)
+    return torch.einsum("bhnm,mbhp->nbhp", masked.softmax(-1), values).flatten(2)
+
+
+def pytorch_tokens_first(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Any:
+    allowed = torch.arange(len(K)) < lens[:, None, None, None]
+    parts = [part.unflatten(2, (h, -1)).permute(1, 2, 0, 3) for part in (Q, K, V)]
+    return F.scaled_dot_product_attention(*parts, allowed).permute(2, 0, 1, 3).flatten(2).numpy()
+
+
+def example_by_example(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    output = torch.zeros_like(Q)
+    for e, length in enumerate(lens.tolist()):
+        for own in torch.arange(Q.shape[2]).chunk(h):
+            scores = Q[:, e, own] @ K[:length, e, own].T / math.sqrt(len(own))
+            output[:, e, own] = scores.softmax(1) @ V[:length, e, own]
+    return output
+
+
+def by_layer(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    """PyTorch's layer, whose default has the tokens first, with identities for matrices."""
+    mha = nn.MultiheadAttention(Q.shape[2], h, bias=False)
+    with torch.no_grad():
+        mha.in_proj_weight.copy_(torch.eye(Q.shape[2]).repeat(3, 1))
+        mha.out_proj.weight.copy_(torch.eye(Q.shape[2]))
+    return mha(Q, K, V, key_padding_mask=torch.arange(len(K)) >= lens[:, None])[0]
+
+
+def hidden(scores: Tensor, lens: Tensor) -> Tensor:
+    return (torch.arange(scores.shape[2]) >= lens[:, None, None]).expand(scores.shape)
+
+
+def by_powers(scores: Tensor, lens: Tensor) -> Tensor:
+    shown = scores.exp() * ~hidden(scores, lens)
+    return shown / shown.sum(-1, keepdim=True)
+
+
+def renormalised(scores: Tensor, lens: Tensor) -> Tensor:
+    weights = F.softmax(scores, -1) * ~hidden(scores, lens)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def filled(fill: float) -> Callable[..., Tensor]:
+    return heads(lambda scores, lens: F.softmax(scores.masked_fill(hidden(scores, lens), fill), -1))
+
+
+PARAMETERS = 4 * 512**2
 
 RIGHT: dict[str, list[Any]] = {
     "predict-heads": [(8, PARAMETERS, 1), (8.0, float(PARAMETERS), 1.0), np.array([8, PARAMETERS, 1])],
@@ -85,6 +154,15 @@ RIGHT: dict[str, list[Any]] = {
         with_heads(lambda s: (s - s.logsumexp(-1, keepdim=True)).exp()),
         lambda *a: by_einsum(*a).double(),
         lambda X, W_in, W_o, h: by_loop(X.double(), W_in.double(), W_o.double(), h),
+    ],
+    "debug-multi-head": [
+        heads(),
+        filled(-math.inf),
+        by_layer,
+        heads_outside,
+        einsum_tokens_first,
+        pytorch_tokens_first,
+        example_by_example,
     ],
 }
 
@@ -100,4 +178,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(1), "shape of each step"),
     ("multi-head-attention", lambda *a: by_einsum(*a).mT, "shape of each step"),
     ("multi-head-attention", in_place, "works in place"),
+    ("debug-multi-head", heads(by_powers), "does an exp overflow"),
+    ("debug-multi-head", heads(lambda *a: by_powers(*a).nan_to_num()), "does an exp overflow"),
+    ("debug-multi-head", filled(-60), "below every score"),
+    ("debug-multi-head", filled(-1e30), "below every score"),
+    ("debug-multi-head", heads(lambda s, lens: F.softmax(s - 1e30 * hidden(s, lens), -1)), "Mask before it"),
+    ("debug-multi-head", heads(renormalised), "Mask before it"),
+    ("debug-multi-head", heads(divisor=math.sqrt(3)), "compare with a loop"),
+    ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens.flip(0), h), "compare with a loop"),
+    ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens, 1), "compare with a loop"),
+    ("debug-multi-head", lambda *a: heads()(*a).transpose(0, 1), "shape of each step"),
+    ("debug-multi-head", heads(lambda s, lens: d2l.masked_softmax(s, lens[::2])), "run it yourself"),
 ]
