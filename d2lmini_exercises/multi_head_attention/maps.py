@@ -54,9 +54,9 @@ exercise(
     [
         *(
             f"torch.manual_seed({seed}); "
-            f"mha = nn.MultiheadAttention({d}, {h}, bias={bias}, dropout={dropout}, batch_first=True).eval(); "
+            f"mha = torch.nn.MultiheadAttention({d}, {h}, bias={bias}, dropout={dropout}, batch_first=True).eval(); "
             # zeros until trained: an answer could forget it
-            f"{'nn.init.normal_(mha.in_proj_bias); ' * bias}X = torch.randint(-2, 3, {(len(lens), n, d)}).float(); "
+            f"{'torch.nn.init.normal_(mha.in_proj_bias); ' * bias}X = torch.randint(-2, 3, {(len(lens), n, d)}).float(); "
             f"valid_lens = torch.tensor({lens})"
             for seed, h, n, d, lens, dropout, bias in (
                 (1, 3, 4, 6, [3, 1], 0.0, True), (2, 2, 5, 12, [2, 5, 4], 0.5, True),
@@ -66,7 +66,7 @@ exercise(
         *(
             # scores of up to 2**126 that are shown, or hidden, and scores that are as far below 0
             Case(
-                "mha = nn.MultiheadAttention(4, 2, bias=False, batch_first=True).eval(); "
+                "mha = torch.nn.MultiheadAttention(4, 2, bias=False, batch_first=True).eval(); "
                 "W = mha.in_proj_weight.data.zero_(); W[[0, 2], 0] = 2.0**63; W[[4, 6], 1] = 2.0**63; "
                 f"X = torch.ones(2, 3, 4); X[:, :, 1] = torch.tensor({high}); valid_lens = torch.tensor({lens})",
                 hint,
