@@ -56,8 +56,8 @@ exercise(
             f"torch.manual_seed({seed}); "
             f"mha = torch.nn.MultiheadAttention({d}, {h}, bias={bias}, dropout={dropout}, batch_first=True).eval(); "
             # zeros until trained: an answer could forget it
-            f"{'torch.nn.init.normal_(mha.in_proj_bias); ' * bias}X = torch.randint(-2, 3, {(len(lens), n, d)}).float(); "
-            f"valid_lens = torch.tensor({lens})"
+            f"{'torch.nn.init.normal_(mha.in_proj_bias); ' * bias}"
+            f"X = torch.randint(-2, 3, {(len(lens), n, d)}).float(); valid_lens = torch.tensor({lens})"
             for seed, h, n, d, lens, dropout, bias in (
                 (1, 3, 4, 6, [3, 1], 0.0, True), (2, 2, 5, 12, [2, 5, 4], 0.5, True),
                 (3, 2, 6, 8, [6, 1, 3], 0.0, False),
