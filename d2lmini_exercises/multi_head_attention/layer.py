@@ -1,19 +1,17 @@
-"""What a layer with several heads computes from one matrix for all projections."""
+"""What a layer with several heads computes: head by head, and with the tokens first."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from d2lmini.attention.heads import transpose_output, transpose_qkv
-from d2lmini_exercises.core import checker, expect_close, expect_function
-from d2lmini_exercises.extremes import OVERFLOW
-from d2lmini_exercises.inputs import draw_inputs
+from d2lmini.attention.pooling import masked_softmax
+from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
 from d2lmini_exercises.prediction import Number, prediction
 
 # A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
@@ -57,164 +55,188 @@ prediction(
 )
 
 
-_STEPS = "compare with a loop over the heads, step by step: rows of W_in, scores, scale, weights, join, W_o"
+HEADS = lambda X, h: X.unflatten(0, (-1, h))  # noqa: E731 (b h, n, p) to (b, h, n, p)
 
 
-@checker("multi-head-attention")
-def check_multi_head_attention(attend: Any) -> str:
-    """`attend(X, W_in, W_o, num_heads)`: self-attention with one matrix that holds the projections head by head."""
-    expect_function(attend)
-    for seed, most, b, n, d, num_heads in (
-        (1, 1, 3, 5, 12, 2),
-        (2, 1, 2, 4, 15, 3),
-        (3, 1, 2, 3, 5, 1),
-        (4, 1, 1, 4, 6, 2),
-        (5, 1, 2, 1, 6, 3),
-        (6, 9, 2, 3, 8, 2),
-    ):
-        (X, W_in, W_o), code = draw_inputs(seed, most=most, X=(b, n, d), W_in=(3 * d, d), W_o=(d, d))
-        expect_close(
-            attend(X, W_in, W_o, num_heads),
-            _attend(X, W_in, W_o, num_heads),
-            claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
-            given=f"{code}; num_heads = {num_heads}",
-            hint=OVERFLOW if most > 1 else _STEPS,
-            mistakes={} if most > 1 else _list_wrong_outputs(X, W_in, W_o, num_heads),
-            tolerance=1e-3,
-        )
-    return "right for one, two and three heads, six sets of sizes, and very high scores"
-
-
-_HEADS = -9  # the "dimension" of a softmax over the heads
-
-Cut = Callable[[Tensor, int], tuple[Tensor, ...]]
-
-
-def _cut_by_heads(W_in: Tensor, h: int) -> tuple[Tensor, ...]:
+def by_heads(W_in: Tensor, h: int) -> list[Tensor]:
     """W_q, W_k and W_v, from rows in the order head, role, column."""
-    return tuple(part.flatten(0, 1) for part in W_in.unflatten(0, (h, 3, -1)).unbind(1))
+    return [part.flatten(0, 1) for part in W_in.unflatten(0, (h, 3, -1)).unbind(1)]
 
 
-def _cut_by_roles(W_in: Tensor, h: int) -> tuple[Tensor, ...]:
-    return W_in.chunk(3)
-
-
-def _cut_by_columns(W_in: Tensor, h: int) -> tuple[Tensor, ...]:
-    return tuple(part.flatten(0, 1) for part in W_in.unflatten(0, (h, -1, 3)).unbind(2))
-
-
-def _split_by_reshape(X: Tensor, num_heads: int) -> Tensor:
-    return X.reshape(X.shape[0] * num_heads, X.shape[1], -1)
-
-
-def _join_by_reshape(X: Tensor, num_heads: int) -> Tensor:
-    return X.reshape(X.shape[0] // num_heads, X.shape[1], -1)
-
-
-def _join_stacked(X: Tensor, num_heads: int) -> Tensor:
-    """Heads outside, examples inside, and a reshape."""
-    heads = X.unflatten(0, (-1, num_heads)).transpose(0, 1)  # (h, b, n, d / h)
-    return heads.reshape(X.shape[0] // num_heads, X.shape[1], -1)
-
-
-def _join_columns(X: Tensor, num_heads: int) -> Tensor:
-    """The first column of all heads, then the second one, and so on."""
-    return X.unflatten(0, (-1, num_heads)).permute(0, 2, 3, 1).flatten(2)
-
-
-def _split_every_column(X: Tensor, num_heads: int) -> Tensor:
-    return transpose_qkv(X.unflatten(2, (-1, num_heads)).transpose(2, 3).flatten(2), num_heads)
-
-
-def _attend(
-    X: Tensor,
-    W_in: Tensor,
-    W_o: Tensor,
-    num_heads: int,
-    *,
-    cut: Cut = _cut_by_heads,
-    roles: tuple[int, int, int] = (0, 1, 2),
-    split: Callable[[Tensor, int], Tensor] = transpose_qkv,
-    join: Callable[[Tensor, int], Tensor] = transpose_output,
-    divisor: float | None = None,
-    dim: int = 2,
-) -> Tensor:
+def attend(
+    X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int,
+    *, cut: Any = by_heads, roles: tuple[int, int, int] = (0, 1, 2), split: Any = transpose_qkv,
+    divide: Any = lambda d, h: math.sqrt(d / h), weigh: Any = lambda scores, h: scores.softmax(-1),
+    join: Any = transpose_output, last: Any = lambda X, W: X @ W.T,
+) -> Tensor:  # fmt: skip
     """Multi-head self-attention, right unless told otherwise."""
     parts = [split(X @ W.T, num_heads) for W in cut(W_in, num_heads)]
     queries, keys, values = (parts[role] for role in roles)
-    scores = queries @ keys.mT / (math.sqrt(queries.shape[2]) if divisor is None else divisor)
-    if dim == _HEADS:
-        weights = F.softmax(scores.unflatten(0, (-1, num_heads)), 1).flatten(0, 1)
-    else:
-        weights = F.softmax(scores, dim)
-    return join(weights @ values, num_heads) @ W_o.T
+    weights = weigh(queries @ keys.mT / divide(X.shape[2], num_heads), num_heads)
+    return last(join(weights @ values, num_heads), W_o)
 
 
-def _list_wrong_outputs(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[str, Any]:
-    """What well-known mistakes give, by hint."""
-    d = X.shape[2]
-
-    def attend(**changes: Any) -> Tensor:
-        return _attend(X, W_in, W_o, h, **changes)
-
-    def transpose_each(W_in: Tensor, h: int) -> tuple[Tensor, ...]:
-        return tuple(W.T for W in _cut_by_heads(W_in, h))
-
-    mistakes = {
-        "the scores are not scaled": attend(divisor=1.0),
-        "what must one query's weights add up to? The softmax goes over the keys": attend(dim=1),
-        "a score is a sum of d/h products: you divide by d/h, not by its root": attend(divisor=d / h),
-        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_in": attend(cut=transpose_each),
-        "who asks, and who is asked? Each head has its queries first, then its keys": attend(roles=(1, 0, 2)),
-        "the values come last: queries, keys, values": (attend(roles=(0, 2, 1))),
-        "where is W_o?": _attend(X, W_in, torch.eye(d), h),
-        "W_o is applied as XWᵀ, too": _attend(X, W_in, W_o.T, h),
-    }
-    return mistakes if h == 1 else mistakes | _list_wrong_layouts(X, W_in, W_o, h)
+def split_by_reshape(X: Tensor, h: int) -> Tensor:
+    return X.reshape(len(X) * h, X.shape[1], -1)
 
 
-def _list_wrong_layouts(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> dict[str, Any]:
-    """What comes of rows and columns that belong to other heads, by hint."""
-    d = X.shape[2]
+def join_by_reshape(X: Tensor, h: int) -> Tensor:
+    return X.reshape(len(X) // h, X.shape[1], -1)
 
-    def attend(**changes: Any) -> Tensor:
-        return _attend(X, W_in, W_o, h, **changes)
 
-    def mean(X: Tensor, num_heads: int) -> Tensor:
-        return X.unflatten(0, (-1, num_heads)).mean(1).repeat(1, 1, num_heads)
-
-    def total(X: Tensor, num_heads: int) -> Tensor:
-        return num_heads * mean(X, num_heads)
-
-    queries, keys, values = ((X @ W.T).unflatten(2, (h, -1)) for W in _cut_by_heads(W_in, h))  # (b, n, h, d / h)
-    among_heads = F.softmax(queries @ keys.mT / math.sqrt(d / h), dim=-1) @ values
-    pieces = "which tokens own head 0's rows? Cut each token into heads, then transpose"
-    return {
-        "that is one head: num_heads is not used": _attend(X, W_in, W_o, 1),
+PIECES = "which tokens own head 0's rows? Cut each token into heads, then transpose"
+exercise(
+    "multi-head-attention",
+    attend,
+    [
+        Case(
+            draw(seed, most=most, X=(b, n, d), W_in=(3 * d, d), W_o=(d, d)) + f"; num_heads = {h}",
+            OVERFLOW * (most > 1),
+            tolerance=1e-3,
+        )
+        for seed, most, b, n, d, h in (
+            (1, 1, 3, 5, 12, 2), (2, 1, 2, 4, 15, 3), (3, 1, 2, 3, 5, 1),
+            (4, 1, 1, 4, 6, 2), (5, 1, 2, 1, 6, 3), (6, 9, 2, 3, 8, 2),
+        )
+    ],
+    {
+        "the scores are not scaled": {"divide": lambda d, h: 1.0},
+        "what must one query's weights add up to? The softmax goes over the keys": {
+            "weigh": lambda scores, h: scores.softmax(1)
+        },
+        "a score is a sum of d/h products: you divide by d/h, not by its root": {"divide": lambda d, h: d / h},
+        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_in": {
+            "cut": lambda W, h: [part.T for part in by_heads(W, h)]
+        },
+        "who asks, and who is asked? Each head has its queries first, then its keys": {"roles": (1, 0, 2)},
+        "the values come last: queries, keys, values": {"roles": (0, 2, 1)},
+        "where is W_o?": {"last": lambda X, W: X},
+        "W_o is applied as XWᵀ, too": {"last": lambda X, W: X @ W},
+        "that is one head: num_heads is not used": lambda X, W_in, W_o, h: attend(X, W_in, W_o, 1),
         "that is one head as wide as all of them: cut queries and keys, too": (
-            _attend(X, torch.cat(_cut_by_heads(W_in, h)), W_o, 1)
+            lambda X, W_in, W_o, h: attend(X, torch.cat(by_heads(W_in, h)), W_o, 1)
         ),
-        "in PyTorch's in_proj_weight all queries come first. Here head 0 comes first, with all that it has": (
-            attend(cut=_cut_by_roles)
-        ),
-        "a role owns d/h neighbouring rows of its head, not every third one": attend(cut=_cut_by_columns),
-        "how long is the dot product in one head? You divide by the root of d": attend(divisor=d**0.5),
-        "that is the root of the width of a head's rows, 3d/h: queries alone are d/h wide": (
-            attend(divisor=math.sqrt(3 * d / h))
-        ),
-        pieces: attend(split=_split_by_reshape, join=_join_by_reshape),
-        f"{pieces} - on the way there": attend(split=_split_by_reshape),
+        "in PyTorch's in_proj_weight all queries come first. Here head 0 comes first, with all that it has": {
+            "cut": lambda W, h: W.chunk(3)
+        },
+        "a role owns d/h neighbouring rows of its head, not every third one": {
+            "cut": lambda W, h: [W[i::3] for i in range(3)]
+        },
+        "how long is the dot product in one head? You divide by the root of d": {"divide": lambda d, h: math.sqrt(d)},
+        "that is the root of the width of a head's rows, 3d/h: queries alone are d/h wide": {
+            "divide": lambda d, h: math.sqrt(3 * d / h)
+        },
+        PIECES: {"split": split_by_reshape, "join": join_by_reshape},
+        f"{PIECES} - on the way there": {"split": split_by_reshape},
         "the way back needs a transpose, too: the heads of one token belong next to each other": (
-            attend(join=_join_by_reshape),
-            attend(join=_join_stacked),
+            {"join": join_by_reshape},
+            {"join": lambda X, h: join_by_reshape(HEADS(X, h).transpose(0, 1).flatten(0, 1), h)},
         ),
-        "W_o sees the heads side by side: all columns of head 0, then all of head 1": attend(join=_join_columns),
-        "each head has weights of its own: the softmax goes over the keys, not over the heads": attend(dim=_HEADS),
-        "that is the root of the number of heads: how many products does a score add up?": attend(divisor=math.sqrt(h)),
-        "a head owns d/h neighbouring columns, not every h-th column": attend(split=_split_every_column),
-        "your scores are heads by heads: within each token, heads look at heads. Which two axes should they have?": (
-            among_heads.flatten(2) @ W_o.T
+        "W_o sees the heads side by side: all columns of head 0, then all of head 1": {
+            "join": lambda X, h: HEADS(X, h).permute(0, 2, 3, 1).flatten(2)
+        },
+        "each head has weights of its own: the softmax goes over the keys, not over the heads": {
+            "weigh": lambda scores, h: HEADS(scores, h).softmax(1).flatten(0, 1)
+        },
+        "that is the root of the number of heads: how many products does a score add up?": {
+            "divide": lambda d, h: math.sqrt(h)
+        },
+        "a head owns d/h neighbouring columns, not every h-th column": {
+            "split": lambda X, h: transpose_qkv(X.unflatten(2, (-1, h)).mT.flatten(2), h)
+        },
+        "your scores are heads by heads: within each token, heads look at heads. Which two axes should they have?": {
+            "split": lambda X, h: X.unflatten(2, (h, -1)), "join": lambda X, h: X.flatten(2)
+        },
+        "what is the width before W_o? The heads are concatenated, not averaged": {
+            "join": lambda X, h: HEADS(X, h).mean(1).repeat(1, 1, h)
+        },
+        "what is the width before W_o? The heads are concatenated, not summed": {
+            "join": lambda X, h: HEADS(X, h).sum(1).repeat(1, 1, h)
+        },
+    },
+    claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
+    verified="right for one, two and three heads, six sets of sizes, and very high scores",
+    hint="compare with a loop over the heads, step by step: rows of W_in, scores, scale, weights, join, W_o",
+)  # fmt: skip
+
+
+def split(X: Tensor, h: int) -> Tensor:
+    """(n, b, d) to (b h, n, d / h): row e h + i is example e in head i."""
+    return X.reshape(len(X), X.shape[1] * h, -1).transpose(0, 1)
+
+
+def join(X: Tensor, h: int) -> Tensor:
+    return X.transpose(0, 1).reshape(X.shape[1], len(X) // h, -1)
+
+
+def attend_tokens_first(
+    Q: Tensor, K: Tensor, V: Tensor, valid_lens: Tensor, num_heads: int,
+    *, there: Any = split, split_values: Any = split, back: Any = join, divide: Any = lambda d, h: math.sqrt(d / h),
+    spread: Any = lambda lens, h: lens.repeat_interleave(h), weigh: Any = masked_softmax,
+) -> Tensor:  # fmt: skip
+    """The heads of a batch (n, b, d), side by side, right unless told otherwise."""
+    scores = there(Q, num_heads) @ there(K, num_heads).mT / divide(Q.shape[2], num_heads)
+    return back(weigh(scores, spread(valid_lens, num_heads)) @ split_values(V, num_heads), num_heads)
+
+
+QK: dict[str, Any] = {"there": lambda X, h: X.reshape(X.shape[1] * h, len(X), -1)}
+THERE: dict[str, Any] = {**QK, "split_values": QK["there"]}
+BACK: dict[str, Any] = {"back": lambda X, h: X.reshape(X.shape[1], len(X) // h, -1)}
+ROOT: dict[str, Any] = {"divide": lambda d, h: math.sqrt(d)}
+ORDER: dict[str, Any] = {"spread": lambda lens, h: lens.repeat(h)}
+ROW = "which numbers does row 0 of the batch hold after the split?"
+WAY = "the split is right, but the way back is not: where does the number of tokens stand?"
+LENS = "which example and which head is row 1 of your batch, and which length does it get?"
+exercise(
+    "debug-multi-head",
+    attend_tokens_first,
+    [
+        *(
+            f"{draw(seed, Q=(n, len(lens), d), K=(m, len(lens), d), V=(m, len(lens), d))}; "
+            f"valid_lens = torch.tensor({lens}); num_heads = {h}"
+            for seed, n, m, d, h, lens in (
+                (1, 4, 5, 6, 2, [1, 5, 3]), (2, 4, 5, 15, 3, [5, 2]), (4, 2, 7, 8, 2, [3, 1, 6])
+            )
         ),
-        "what is the width before W_o? The heads are concatenated, not averaged": attend(join=mean),
-        "what is the width before W_o? The heads are concatenated, not summed": attend(join=total),
-    }
+        *(
+            # in each head scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0
+            Case(
+                f"Q = 2.0**60 * torch.ones(1, 2, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(3, 2, 4); "
+                "V = torch.tensor([[[1, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2, [[9, 9, 9, 9]] * 2]).float(); "
+                f"valid_lens = torch.tensor({lens}); num_heads = 2",
+                hint,
+                "a padded key has no influence, whatever the scores",
+            )
+            for high, lens, hint in (
+                ([[2, 1], [1, 2], [0, 0]], [3, 2], OVERFLOW),
+                ([[0, 0], [0, 3], [3, 3]], [2, 1], OUTWEIGHED),
+                ([[-1, -1], [-2, -1], [-2, -1]], [2, 1], LOW),
+            )
+        ),
+    ],
+    {
+        f"{ROW} And is that all? Scale and lengths come next": THERE | BACK | ROOT | ORDER,
+        f"{ROW} They come from other examples and other heads": THERE | BACK,
+        f"{ROW} The scale is not right yet, either": THERE | BACK | ROOT,
+        f"{ROW} The lengths are not right yet, either": THERE | BACK | ORDER,
+        f"{ROW} The way back has a transpose, the way there has none": THERE,
+        WAY: BACK,
+        f"{WAY} And is that all? Scale and lengths come next": BACK | ROOT | ORDER,
+        f"{WAY} The scale is not right yet, either": BACK | ROOT,
+        f"{WAY} The lengths are not right yet, either": BACK | ORDER,
+        f"{ROW} V is right, but Q and K are not": QK,
+        f"{ROW} V is right, but Q and K are not, and neither is the scale": QK | ROOT,
+        "the scores are not scaled": {"divide": lambda d, h: 1.0},
+        "how long is the dot product in one head? Its root divides the scores": ROOT,
+        f"how long is the dot product in one head? And then: {LENS}": ROOT | ORDER,
+        LENS: (ORDER, {"spread": lambda lens, h: lens.repeat_interleave(h).reshape(h, -1).T.flatten()}),
+        "the valid lengths are not used": {"weigh": lambda scores, lens: scores.softmax(-1)},
+        "each example has a length of its own": (
+            {"spread": lambda lens, h: lens[0].expand(h * len(lens))},
+            {"spread": lambda lens, h: lens[-1].expand(h * len(lens))},
+        ),
+    },
+    claim="each head is scaled dot-product attention over the valid keys",
+    verified="split, join, scale and lengths are right, for three sets of sizes, and for very high and very low scores",
+    hint="keep what worked: compare with a loop over examples and heads",
+)  # fmt: skip

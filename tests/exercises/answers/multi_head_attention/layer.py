@@ -1,4 +1,4 @@
-"""Answers to the exercises on a layer with several heads."""
+"""Answers to the exercises on a layer with several heads, the batch or the tokens first."""
 
 from __future__ import annotations
 
@@ -14,43 +14,9 @@ from torch.nn import functional as F
 import d2lmini as d2l
 
 
-def wrong_split(X: Tensor, num_heads: int) -> Tensor:
-    return X.reshape(X.shape[0] * num_heads, X.shape[1], -1)
-
-
-def wrong_join(X: Tensor, num_heads: int) -> Tensor:
-    return X.reshape(X.shape[0] // num_heads, X.shape[1], -1)
-
-
-def every_other_column(X: Tensor, num_heads: int) -> Tensor:
-    return torch.stack([X[..., i::num_heads] for i in range(num_heads)], 1).flatten(0, 1)
-
-
 def by_heads(W_in: Tensor, h: int) -> list[Tensor]:
     """Rows in the order head, role, column."""
     return [part.reshape(-1, W_in.shape[1]) for part in W_in.reshape(h, 3, -1, W_in.shape[1]).unbind(1)]
-
-
-def multi_head(
-    *,
-    cut: Callable[[Tensor, int], Any] = by_heads,
-    split: Callable[[Tensor, int], Tensor] = d2l.transpose_qkv,
-    join: Callable[[Tensor, int], Tensor] = d2l.transpose_output,
-    divisor: Callable[[int, int], float] = lambda d, h: math.sqrt(d / h),
-    dim: int = 2,
-    roles: tuple[int, int, int] = (0, 1, 2),
-    project: Callable[[Tensor, Tensor], Tensor] = lambda X, W: X @ W.T,
-    last: Callable[[Tensor, Tensor], Tensor] = lambda X, W: X @ W.T,
-) -> Callable[..., Tensor]:
-    """Multi-head self-attention, right unless told otherwise."""
-
-    def attend(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
-        parts = [split(project(X, W), num_heads) for W in cut(W_in, num_heads)]
-        Q, K, V = (parts[role] for role in roles)
-        weights = F.softmax(Q @ K.mT / divisor(X.shape[2], num_heads), dim)
-        return last(join(weights @ V, num_heads), W_o)
-
-    return attend
 
 
 def by_einsum(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
@@ -84,139 +50,143 @@ def by_numpy(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Any:
     return pooled.swapaxes(1, 2).reshape(X.shape) @ W_o.numpy().T
 
 
-def averaged(X: Tensor, num_heads: int) -> Tensor:
-    return X.unflatten(0, (-1, num_heads)).mean(1).repeat(1, 1, num_heads)
-
-
-def summed(X: Tensor, num_heads: int) -> Tensor:
-    return X.unflatten(0, (-1, num_heads)).sum(1).repeat(1, 1, num_heads)
-
-
 def in_place(X: Tensor, *more: Any) -> Tensor:
-    output = multi_head()(X, *more)
+    output = by_einsum(X, *more)
     X.zero_()
     return output
 
 
-def one_head_alone(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
-    return multi_head()(X, W_in, W_o, 1)
-
-
-def one_wide_head(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
-    return multi_head()(X, torch.cat(by_heads(W_in, num_heads)), W_o, 1)
-
-
 def with_heads(
-    join: Callable[[Tensor], Tensor], weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1)
+    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1), divisor: float | None = None
 ) -> Callable[..., Tensor]:
-    """From the pooled heads (b, h, n, d / h)."""
+    """By a permutation of five axes."""
 
     def attend(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
         Q, K, V = (X @ W_in.T).unflatten(2, (num_heads, 3, -1)).permute(3, 0, 2, 1, 4)
-        return join(weigh(Q @ K.mT / math.sqrt(Q.shape[-1])) @ V).reshape(X.shape) @ W_o.T
+        pooled = weigh(Q @ K.mT / (divisor or math.sqrt(Q.shape[-1]))) @ V  # (b, h, n, d / h)
+        return pooled.transpose(1, 2).flatten(2) @ W_o.T
 
     return attend
-
-
-def side_by_side(pooled: Tensor) -> Tensor:
-    return pooled.transpose(1, 2).flatten(2)
 
 
 def powers(scores: Tensor) -> Tensor:
     return scores.exp() / scores.exp().sum(-1, keepdim=True)
 
 
+def heads(weigh: Callable[..., Tensor] = d2l.masked_softmax, divisor: float | None = None) -> Callable[..., Tensor]:
+    """The function of the debugging exercise, by a batch that stands first."""
+
+    def function(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+        queries, keys, values = (d2l.transpose_qkv(part.transpose(0, 1), h) for part in (Q, K, V))
+        scores = queries @ keys.mT / (divisor or math.sqrt(queries.shape[2]))
+        return d2l.transpose_output(weigh(scores, lens.repeat_interleave(h)) @ values, h).transpose(0, 1)
+
+    return function
+
+
+def heads_outside(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    """Row i b + e is head i of example e: here repeat is right."""
+    queries, keys, values = (part.unflatten(2, (h, -1)).permute(2, 1, 0, 3).flatten(0, 1) for part in (Q, K, V))
+    scores = queries @ keys.mT / math.sqrt(queries.shape[2])
+    pooled = d2l.masked_softmax(scores, lens.repeat(h)) @ values
+    return pooled.unflatten(0, (h, -1)).permute(2, 1, 0, 3).flatten(2)
+
+
+def einsum_tokens_first(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    queries, keys, values = (part.double().unflatten(2, (h, -1)) for part in (Q, K, V))
+    scores = torch.einsum("nbhp,mbhp->bhnm", queries, keys) / queries.shape[-1] ** 0.5
+    masked = scores.masked_fill(torch.arange(len(K)) >= lens[:, None, None, None], -math.inf)
+    return torch.einsum("bhnm,mbhp->nbhp", masked.softmax(-1), values).flatten(2)
+
+
+def pytorch_tokens_first(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Any:
+    allowed = torch.arange(len(K)) < lens[:, None, None, None]
+    parts = [part.unflatten(2, (h, -1)).permute(1, 2, 0, 3) for part in (Q, K, V)]
+    return F.scaled_dot_product_attention(*parts, allowed).permute(2, 0, 1, 3).flatten(2).numpy()
+
+
+def example_by_example(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    output = torch.zeros_like(Q)
+    for e, length in enumerate(lens.tolist()):
+        for own in torch.arange(Q.shape[2]).chunk(h):
+            scores = Q[:, e, own] @ K[:length, e, own].T / math.sqrt(len(own))
+            output[:, e, own] = scores.softmax(1) @ V[:length, e, own]
+    return output
+
+
+def by_layer(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
+    """PyTorch's layer, whose default has the tokens first, with identities for matrices."""
+    mha = nn.MultiheadAttention(Q.shape[2], h, bias=False)
+    with torch.no_grad():
+        mha.in_proj_weight.copy_(torch.eye(Q.shape[2]).repeat(3, 1))
+        mha.out_proj.weight.copy_(torch.eye(Q.shape[2]))
+    return mha(Q, K, V, key_padding_mask=torch.arange(len(K)) >= lens[:, None])[0]
+
+
+def hidden(scores: Tensor, lens: Tensor) -> Tensor:
+    return (torch.arange(scores.shape[2]) >= lens[:, None, None]).expand(scores.shape)
+
+
+def by_powers(scores: Tensor, lens: Tensor) -> Tensor:
+    shown = scores.exp() * ~hidden(scores, lens)
+    return shown / shown.sum(-1, keepdim=True)
+
+
+def renormalised(scores: Tensor, lens: Tensor) -> Tensor:
+    weights = F.softmax(scores, -1) * ~hidden(scores, lens)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def filled(fill: float) -> Callable[..., Tensor]:
+    return heads(lambda scores, lens: F.softmax(scores.masked_fill(hidden(scores, lens), fill), -1))
+
+
 PARAMETERS = 4 * 512**2
-
-
-def heads_among_heads(X: Tensor, W_in: Tensor, W_o: Tensor, h: int) -> Tensor:
-    """The transpose is forgotten: scores are (b, n, h, h)."""
-    b, n, d = X.shape
-    q, k, v = (X @ W_in.T).view(b, n, h, 3, d // h).unbind(3)
-    return (F.softmax(q @ k.mT / (d // h) ** 0.5, -1) @ v).reshape(b, n, d) @ W_o.T
-
 
 RIGHT: dict[str, list[Any]] = {
     "predict-heads": [(8, PARAMETERS, 1), (8.0, float(PARAMETERS), 1.0), np.array([8, PARAMETERS, 1])],
     "multi-head-attention": [
-        multi_head(),
         by_einsum,
         by_loop,
         by_pytorch,
         by_numpy,
-        with_heads(side_by_side),
-        with_heads(lambda pooled: torch.cat([*pooled.unbind(1)], -1)),
-        with_heads(side_by_side, lambda s: (s - s.logsumexp(-1, keepdim=True)).exp()),
-        lambda *a: multi_head()(*a).double(),
-        lambda X, W_in, W_o, h: multi_head()(X.double(), W_in.double(), W_o.double(), h),
+        with_heads(),
+        with_heads(lambda s: (s - s.logsumexp(-1, keepdim=True)).exp()),
+        lambda *a: by_einsum(*a).double(),
+        lambda X, W_in, W_o, h: by_loop(X.double(), W_in.double(), W_o.double(), h),
+    ],
+    "debug-multi-head": [
+        heads(),
+        filled(-math.inf),
+        by_layer,
+        heads_outside,
+        einsum_tokens_first,
+        pytorch_tokens_first,
+        example_by_example,
     ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("predict-heads", (512**0.5, PARAMETERS, 1), "how long is the dot product in one head?"),
-    ("predict-heads", (64, PARAMETERS, 1), "the width of a head"),
-    ("predict-heads", (8**0.5, PARAMETERS, 1), "the root of the number of heads"),
-    ("predict-heads", (512, PARAMETERS, 1), "the root is missing"),
     ("predict-heads", (7, PARAMETERS, 1), "as many products as a head is wide"),
-    ("predict-heads", (8, 3 * 512**2, 1), "after the concatenation?"),
-    ("predict-heads", (8, 8 * PARAMETERS, 1), "how wide is one head?"),
-    ("predict-heads", (8, 25 * 512**2, 1), "how wide is one head?"),
-    ("predict-heads", (8, PARAMETERS / 8, 1), "there are eight"),
-    ("predict-heads", (8, 3 * 512 * 64, 1), "one head without W_o"),
-    ("predict-heads", (8, PARAMETERS + 4 * 512, 1), "no biases"),
-    ("predict-heads", (8, 512**2, 1), "one of the projections"),
     ("predict-heads", (8, 1000, 1), "count the matrices"),
-    ("predict-heads", (8, PARAMETERS, 8), "each of them is narrower"),
-    ("predict-heads", (8, PARAMETERS, 0.125), "there are eight of them"),
-    ("predict-heads", (8, PARAMETERS, 64), "the number of heads enters once"),
     ("predict-heads", (8, PARAMETERS, 2), "what do eight narrow heads add up to?"),
     ("predict-heads", 8, "look at the starter's form"),
-    ("multi-head-attention", heads_among_heads, "heads look at heads"),
-    ("multi-head-attention", with_heads(lambda pooled: torch.stack([*pooled.unbind(1)])), "the way back needs"),
-    ("multi-head-attention", with_heads(lambda pooled: torch.stack([*pooled.unbind(1)], -1)), "side by side"),
-    ("multi-head-attention", with_heads(side_by_side, lambda s: s.softmax(1)), "not over the heads"),
-    ("multi-head-attention", multi_head(divisor=lambda d, h: math.sqrt(h)), "how many products does a score add up?"),
-    ("multi-head-attention", with_heads(side_by_side, powers), "does an exp overflow"),
-    ("multi-head-attention", with_heads(side_by_side, lambda s: powers(s).nan_to_num()), "does an exp overflow"),
-    ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(), "shape of each step"),
+    ("multi-head-attention", with_heads(powers), "does an exp overflow"),
+    ("multi-head-attention", with_heads(lambda s: powers(s).nan_to_num()), "does an exp overflow"),
+    ("multi-head-attention", with_heads(divisor=math.sqrt(6)), "compare with a loop over the heads"),
     ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(0), "shape of each step"),
     ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(1), "shape of each step"),
-    ("multi-head-attention", multi_head(cut=lambda W, h: W.chunk(3)), "all queries come first"),
-    (
-        "multi-head-attention",
-        multi_head(cut=lambda W, h: [part.flatten(0, 1) for part in W.unflatten(0, (h, -1, 3)).unbind(2)]),
-        "not every third one",
-    ),
-    ("multi-head-attention", multi_head(cut=lambda W, h: [W[i::3] for i in range(3)]), "not every third one"),
-    ("multi-head-attention", multi_head(roles=(0, 2, 1)), "the values come last"),
-    ("multi-head-attention", multi_head(roles=(1, 0, 2)), "who asks, and who is asked?"),
-    (
-        "multi-head-attention",
-        multi_head(divisor=lambda d, h: math.sqrt(3 * d / h)),
-        "the root of the width of a head's",
-    ),
-    ("multi-head-attention", one_head_alone, "num_heads is not used"),
-    ("multi-head-attention", one_wide_head, "as wide as all of them"),
-    ("multi-head-attention", multi_head(split=wrong_split, join=wrong_join), "which tokens own head 0's rows? Cut"),
-    ("multi-head-attention", multi_head(split=wrong_split), "on the way there"),
-    ("multi-head-attention", multi_head(join=wrong_join), "the way back needs a transpose"),
-    ("multi-head-attention", multi_head(split=every_other_column), "not every h-th column"),
-    ("multi-head-attention", multi_head(join=averaged), "not averaged"),
-    ("multi-head-attention", multi_head(join=summed), "not summed"),
-    ("multi-head-attention", multi_head(divisor=lambda d, h: math.sqrt(d)), "how long is the dot product in one head?"),
-    ("multi-head-attention", multi_head(divisor=lambda d, h: d / h), "not by its root"),
-    ("multi-head-attention", multi_head(divisor=lambda d, h: 1), "not scaled"),
-    ("multi-head-attention", multi_head(divisor=lambda d, h: math.sqrt(6)), "compare with a loop over the heads"),
-    ("multi-head-attention", multi_head(dim=1), "The softmax goes over the keys"),
-    (
-        "multi-head-attention",
-        multi_head(project=lambda X, W: X @ W, cut=lambda W, h: list(by_heads(W, h))),
-        "you forgot to transpose W_in",
-    ),
-    ("multi-head-attention", multi_head(last=lambda X, W: X), "where is W_o?"),
-    ("multi-head-attention", multi_head(last=lambda X, W: X @ W), "W_o is applied as XWᵀ, too"),
-    ("multi-head-attention", multi_head(last=lambda X, W: X @ W.T + 1), "compare with a loop over the heads"),
+    ("multi-head-attention", lambda *a: by_einsum(*a).mT, "shape of each step"),
     ("multi-head-attention", in_place, "works in place"),
-    ("multi-head-attention", lambda *a: multi_head()(*a)[0], "shape of each step"),
-    ("multi-head-attention", lambda *a: multi_head()(*a).mT, "shape of each step"),
+    ("debug-multi-head", heads(by_powers), "does an exp overflow"),
+    ("debug-multi-head", heads(lambda *a: by_powers(*a).nan_to_num()), "does an exp overflow"),
+    ("debug-multi-head", filled(-60), "below every score"),
+    ("debug-multi-head", filled(-1e30), "below every score"),
+    ("debug-multi-head", heads(lambda s, lens: F.softmax(s - 1e30 * hidden(s, lens), -1)), "Mask before it"),
+    ("debug-multi-head", heads(renormalised), "Mask before it"),
+    ("debug-multi-head", heads(divisor=math.sqrt(3)), "compare with a loop"),
+    ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens.flip(0), h), "compare with a loop"),
+    ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens, 1), "compare with a loop"),
+    ("debug-multi-head", lambda *a: heads()(*a).transpose(0, 1), "shape of each step"),
+    ("debug-multi-head", heads(lambda s, lens: d2l.masked_softmax(s, lens[::2])), "run it yourself"),
 ]
