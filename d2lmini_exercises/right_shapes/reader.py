@@ -54,7 +54,10 @@ exercise(
     "debug-reader",
     Reader,
     tuple(
-        Case(f"width = {d}; num_heads = {h}; {draw(seed, X=(b, n, d))}; valid_lens = torch.tensor({lens})")
+        Case(
+            f"{draw(seed, X=(b, n, d))}; valid_lens = torch.tensor({lens}); "
+            f"width, num_heads = {d}, {h}  # parameters -0.3 to 0.3"
+        )
         for seed, b, n, d, h, lens in ((1, 3, 4, 2, 1, [1, 4, 2]), (2, 2, 5, 6, 3, [3, 4]), (3, 1, 3, 4, 2, [3]))
     ),
     {
