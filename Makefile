@@ -103,7 +103,8 @@ $(TESTED): .build/tested/%: notebooks/%.ipynb $(PACKAGE) $$(call checkers,$$*)
 	@echo "$<: $$(tail -n 1 .build/log/$*.txt)" && mv $@.new $@
 
 _build/html/.built: $(TESTED) $(TEXTS)
-	@rm -rf _build && .venv/bin/jupyter-book build . --all -n -W --keep-going -q && touch $@
+	@rm -rf _build && .venv/bin/jupyter-book build . --all -n -W --keep-going -q > .build/pages.log 2>&1 || { cat .build/pages.log; exit 1; }
+	@touch $@
 
 $(CHAPTERS:%=.build/run/%): .build/run/%: $$(or $$(wildcard book/$$*.md),FORCE) $$(or $$(wildcard notebooks/$$*.ipynb),FORCE) \
     $(PACKAGE) $$(call checkers,$$*) .venv/.ready
