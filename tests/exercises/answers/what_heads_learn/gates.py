@@ -40,10 +40,6 @@ def by_mean_loss(losses: Any, num_heads: int, count: int) -> Tensor:
     return gates.grad.abs().sum(dim=0)
 
 
-def mean_twice(losses: Any, num_heads: int, count: int) -> Tensor:
-    return by_mean_loss(losses, num_heads, count) / count
-
-
 def weighted_by_loss(losses: Any, num_heads: int, count: int) -> Tensor:
     gates = torch.ones(count, num_heads, requires_grad=True)
     each = losses(gates)
@@ -51,21 +47,10 @@ def weighted_by_loss(losses: Any, num_heads: int, count: int) -> Tensor:
     return torch.autograd.grad(each.sum(), gates)[0].abs().mul(weights[:, None]).sum(dim=0)
 
 
-def shared_gates(losses: Any, num_heads: int, count: int) -> Tensor:
-    gates = torch.ones(num_heads, requires_grad=True)
-    return torch.autograd.grad(losses(gates.expand(count, num_heads)).sum(), gates)[0].abs() / count
-
-
 def one_at_a_time(losses: Any, num_heads: int, count: int) -> Tensor:
     gates = torch.ones(count, num_heads, requires_grad=True)
     rows = [torch.autograd.grad(losses(gates)[i], gates)[0][i] for i in range(count)]
     return torch.stack(rows).abs().mean(dim=0)
-
-
-def ablated(losses: Any, num_heads: int, count: int) -> Tensor:
-    whole = losses(torch.ones(count, num_heads))
-    columns = [losses(gates.expand(count, num_heads)) - whole for gates in 1 - torch.eye(num_heads)]
-    return torch.stack(columns, dim=1).abs().mean(dim=0)
 
 
 def without_gradient(losses: Any, num_heads: int, count: int) -> Tensor:
@@ -79,29 +64,13 @@ RIGHT: dict[str, list[Any]] = {"gate-importance": [importance, by_backward, by_j
 
 WRONG: list[tuple[str, Any, str]] = [
     ("gate-importance", weighted_by_loss, "then their mean"),
-    ("gate-importance", lambda *a: gate_gradients(*a).mean(dim=0), "do they cancel"),
-    ("gate-importance", lambda *a: gate_gradients(*a).mean(dim=0).abs(), "comes before the mean"),
-    ("gate-importance", lambda *a: gate_gradients(*a).sum(dim=0).abs(), "comes before the mean"),
-    ("gate-importance", shared_gates, "comes before the mean"),
-    ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0), "not their sum"),
-    ("gate-importance", mean_twice, "divide once"),
-    ("gate-importance", lambda *a: gate_gradients(*a, at=0.0).mean(dim=0), "At which gates"),
-    ("gate-importance", lambda *a: gate_gradients(*a, at=0.0).abs().mean(dim=0), "At which gates"),
     ("gate-importance", lambda *a: gate_gradients(*a, at=0.5).abs().mean(dim=0), "then their mean"),
-    ("gate-importance", lambda *a: gate_gradients(*a).square().mean(dim=0), "not squares"),
-    ("gate-importance", lambda *a: gate_gradients(*a).square().mean(dim=0).sqrt(), "not squares"),
-    ("gate-importance", lambda *a: gate_gradients(*a).abs().amax(dim=0), "the largest example"),
-    ("gate-importance", lambda f, h, n: gate_gradients(f, h, n).abs().sum(dim=0) / h, "not of heads"),
     ("gate-importance", gate_gradients, "shape of each step"),
     ("gate-importance", lambda *a: importance(*a) + 1, "then their mean"),
     ("gate-importance", lambda *a: gate_gradients(*a, at=-1.0).abs().mean(dim=0), "then their mean"),
     ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0) / 4, "then their mean"),
     ("gate-importance", without_gradient, "requires_grad=True"),
-    ("gate-importance", lambda *a: gate_gradients(*a).abs().sum(dim=0) / 128, "num_examples, whatever it was above"),
-    ("gate-importance", lambda *a: gate_gradients(*a).abs().median(dim=0).values, "not the one in the middle"),
-    ("gate-importance", lambda *a: gate_gradients(*a).norm(dim=0), "not squares"),
     ("gate-importance", one_at_a_time, "which single number has all these gradients"),
-    ("gate-importance", ablated, "removing the head is ablation"),
     ("gate-importance", lambda f, h, n: f(torch.ones(h)), "a row of gates for each example"),
     ("gate-importance", lambda f, h, n: f(torch.ones(h, n)), "a row of gates for each example"),
     ("gate-importance", lambda f, h, n: gate_gradients(f, h, n).abs().mean(dim=1), "shape of each step"),
