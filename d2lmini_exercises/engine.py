@@ -172,7 +172,12 @@ class Exercise:
     def _run(self, answer: Answer, case: Case, given: Given) -> Outcome:
         try:
             return self._use(answer, given)
-        except (WrongAnswer, NotImplementedError):
+        except WrongAnswer as wrong:
+            claim, *rest = wrong.symptom.split("\n")
+            if not any(line.startswith("  for ") for line in rest):
+                wrong.symptom = "\n".join([claim, f"  for      {case.code}", *rest])
+            raise
+        except NotImplementedError:
             raise
         except Exception as error:
             error.add_note(f"called with {case.code}")

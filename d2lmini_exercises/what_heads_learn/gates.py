@@ -15,7 +15,7 @@ def importance(
     losses: Any, num_heads: int, num_examples: int, *, at: float = 1.0, mean: Any = lambda g: g.abs().mean(0)
 ) -> Tensor:
     gates = torch.full((num_examples, num_heads), at, requires_grad=True)
-    return mean(torch.autograd.grad(losses(gates).sum(), gates)[0])  # type: ignore[no-any-return]
+    return mean(torch.autograd.grad(losses(gates).sum(), gates)[0])
 
 
 def use(answer: Any, losses: Any, num_heads: int, num_examples: int, once: bool) -> Any:

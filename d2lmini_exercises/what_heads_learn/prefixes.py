@@ -83,7 +83,7 @@ exercise(
             "total": lambda found: found.amax(2)
         },
         "the mean of no places is NaN: what should come out where no letter occurs twice?": {
-            "average": lambda *row: average(*row, nothing=math.nan)
+            "average": lambda scores, counted: average(scores, counted, nothing=math.nan)
         },
         "the mean is over all places, whatever sequence they belong to": (
             {"average": each},

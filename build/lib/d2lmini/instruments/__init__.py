@@ -1,1 +1,0 @@
-"""What things cost, counted while they run."""

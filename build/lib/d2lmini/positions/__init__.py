@@ -1,1 +1,0 @@
-"""Positions: added to the tokens, or inside attention."""

@@ -1,1 +1,0 @@
-"""The Transformer: blocks and stacks."""

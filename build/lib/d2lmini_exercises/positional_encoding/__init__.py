@@ -1,1 +1,0 @@
-"""Checkers of the chapter "Positional encoding: where am I?"."""

@@ -1,1 +1,0 @@
-"""Checkers of the chapter "Relative positions, and longer than you trained"."""

@@ -1,1 +1,0 @@
-"""Checkers of the chapter "Right shapes, wrong answers"."""

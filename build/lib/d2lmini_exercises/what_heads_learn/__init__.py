@@ -1,1 +1,0 @@
-"""Checkers of the chapter "What heads learn, and which matter"."""
