@@ -30,20 +30,19 @@ KNOWN = {
 }
 
 
-def parametrize(names: list[str], kinds: Any) -> pytest.MarkDecorator:
+# One engine judges most exercises: what it does to one of a kind it does to all of that kind. The others by night.
+KINDS = {"masked-pooling", "debug-reader", "debug-block", "predict-mixture", "learnable-positions", "test-softmax"}
+
+
+def parametrize(names: list[str], kinds: Any, *, by_kind: bool = False) -> pytest.MarkDecorator:
     """Each exercise with each kind of attack; known gaps are expected to fail, and must."""
-    return pytest.mark.parametrize(
-        ("name", "kind"),
-        [
-            pytest.param(
-                name,
-                kind,
-                marks=[pytest.mark.xfail(strict=True, reason=KNOWN[name, kind])] if (name, kind) in KNOWN else [],
-            )
-            for name in names
-            for kind in kinds
-        ],
-    )
+
+    def mark(name: str, kind: str) -> list[pytest.MarkDecorator]:
+        known = [pytest.mark.xfail(strict=True, reason=KNOWN[name, kind])] if (name, kind) in KNOWN else []
+        return known + [pytest.mark.thorough] * (by_kind and name not in KINDS)
+
+    cases = [pytest.param(name, kind, marks=mark(name, kind)) for name in names for kind in kinds]
+    return pytest.mark.parametrize(("name", "kind"), cases)
 
 
 @cache
@@ -82,14 +81,14 @@ def attack(name: str, change: Change) -> tuple[str, bool]:
     return run(name, alter(RIGHT[name][0], watch, known)), changed
 
 
-@parametrize(FUNCTIONS, FORMS)
+@parametrize(FUNCTIONS, FORMS, by_kind=True)
 def test_right_is_right_in_any_form(name: str, kind: str) -> None:
     out, changed = attack(name, FORMS[kind])
     lost = changed and kind in UNTRAINED and name in list_exercises(trained=True)
     assert out.startswith("✗" if lost else "✓"), out
 
 
-@parametrize(FUNCTIONS, WRONGS)
+@parametrize(FUNCTIONS, WRONGS, by_kind=True)
 def test_wrong_is_wrong(name: str, kind: str) -> None:
     out, changed = attack(name, WRONGS[kind]())
     assert out.startswith("✗") or not changed, out
@@ -102,11 +101,7 @@ def test_one_example_of_a_batch_is_not_enough(name: str, kind: str) -> None:
     assert out.startswith("✗") or max(sizes, default=1) == 1, out
 
 
-# One engine judges most exercises: what refuses a value for one of a kind refuses it for all of that kind.
-KINDS = ["masked-pooling", "debug-reader", "debug-block", "predict-mixture", "learnable-positions", "test-softmax"]
-
-
-@parametrize(KINDS, HOSTILE)
+@parametrize(list_exercises(), HOSTILE, by_kind=True)
 def test_what_is_not_asked_for_is_refused_in_a_few_lines(name: str, kind: str) -> None:
     answer = HOSTILE[kind]
     out = run(name, answer() if name in NUMBERS else lambda *_, **__: answer())
@@ -122,8 +117,8 @@ class Looping(nn.Module):
     forward = loop
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_an_endless_loop_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@parametrize(FUNCTIONS, ["loop"], by_kind=True)
+def test_an_endless_loop_ends(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shelter, "SECONDS", 0.02)
     assert "and was stopped" in run(name, loop)
 

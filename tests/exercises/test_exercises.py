@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 import d2lmini as d2l
 from d2lmini_exercises import list_exercises
@@ -16,25 +19,6 @@ from d2lmini_exercises.prediction import Number
 from tests.exercises.answers import RIGHT, WRONG
 
 ROOT = Path(__file__).parents[2]
-PASTED = {  # their inputs are code from the first word on
-    "squeeze",
-    "collapse-rate",
-    "debug-block",
-    "warm-up",
-    "add-norm",
-    "cached-attention",
-    "check-draft",
-    "debug-cut",
-    "debug-decoder",
-    "debug-patch-tokens",
-    "encode-words",
-    "find-twins",
-    "gate-importance",
-    "patchify",
-    "prune-carefully",
-    "prefix-matching",
-    "shifted-targets",
-}
 
 
 pytestmark = pytest.mark.recipe("An exercise")
@@ -77,8 +61,8 @@ def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys:
     assert out.startswith(f"✗ {name}: ") and hint in out.partition("hint: ")[2], wanted
     for line in out.splitlines():
         code = line.removeprefix("  for      ")
-        if line != code and (code.startswith("torch.") or name in PASTED):
-            exec(code, {"torch": torch, "d2l": d2l})  # the student can paste it
+        if line != code and re.match(r"torch\.|import |\w+ = ", code):
+            exec(code, {"torch": torch, "nn": nn, "F": F, "d2l": d2l})  # the student can paste it
 
 
 def list_mistakes() -> list[tuple[str, str, Any]]:
@@ -93,6 +77,7 @@ def test_each_mistake_gets_its_own_hint(name: str, hint: str, mistake: Any, caps
     assert out.startswith(f"✗ {name}: ") and out.partition("\n  hint: ")[2].strip() == hint, out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "answer"), {wrong[0]: wrong[:2] for wrong in WRONG}.values())
 def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     d2l.check(name, answer, hint=False)
@@ -113,6 +98,7 @@ def test_answers_belong_to_exercises() -> None:
     assert {*RIGHT, *(name for name, _, _ in WRONG)} <= {*list_exercises()}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RIGHT)
 def test_no_answer_raises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     errors = [
