@@ -22,8 +22,8 @@ PACKAGE := $(shell find d2lmini -type f ! -path '*/__pycache__/*') \
     $(filter-out $(CHECKERS),$(wildcard d2lmini_exercises/*.py)) requirements.txt conftest.py
 TEXTS := $(shell find book -type f ! -path '*/__pycache__/*') _config.yml _toc.yml
 
-.PHONY: help book test thorough lint notebooks chapter frameworks mxnet student zip pdf epub slides \
-    bench repository edition fix clean FORCE
+.PHONY: help book test thorough lint notebooks chapter frameworks mxnet student slides bench mark zip pdf \
+    epub repository edition clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
@@ -36,7 +36,7 @@ book: .venv/.ready ## run the notebooks that changed, compare, build the pages: 
 	@$(MAKE) -s --no-print-directory _build/html/.built
 	@echo "The book: _build/html/index.html"
 
-test: book ## everything that CI checks
+test: book ## everything that CI checks by day: lint, types, the package, the pages, faults planted on purpose
 	@$(MAKE) --no-print-directory lint
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not thorough" -rs tests
 
@@ -58,8 +58,11 @@ frameworks mxnet: .venv-$$@/.ready ## run the same layer in other frameworks and
 	    .venv-$@/bin/python -m tools.notebooks --framework $$(basename $$text .md) && \
 	    .venv-$@/bin/python -m pytest -q --nbval --nbval-current-env $${text%.md}.ipynb || exit 1; done
 
-student: .venv/.ready ## the notebooks without solutions, ready to hand out, and their tests for Otter
-	@$(PY) -m tools.student
+student slides bench: .venv/.ready ## the notebooks to hand out; a lecture for each chapter; what the package costs, measured
+	@$(PY) -m tools.$@
+
+mark: .venv/.ready ## run and check the notebooks that came back: FROM=folder; the result is in marks/
+	@$(PY) -m tools.marking "$(FROM)" $(JOBS)
 
 zip: book ## the pages as one file to hand around: unpack it and open index.html
 	@$(PY) -c 'import shutil; shutil.make_archive("attention-measured", "zip", "_build", "html")'
@@ -67,29 +70,24 @@ zip: book ## the pages as one file to hand around: unpack it and open index.html
 pdf epub: .venv/.ready ## the book to print (needs Chromium), or for e-readers: attention-measured.pdf, .epub
 	@$(PY) -m tools.paper.page && $(PY) -m tools.paper.$@
 
-slides: .venv/.ready ## a lecture for each chapter: open slides/index.html
-	@$(PY) -m tools.slides.build
-
-bench: .venv/.ready ## measure the package beside PyTorch; write the page that tells it. Half an hour
-	@$(PY) -m tools.bench
-
 repository: .venv/.ready ## name the repository that pages and setup cells point to: URL=https://github.com/me/my-fork
 	@$(PY) -m tools.repository "$(URL)"
 
 edition: .venv/.ready ## give the book a version: VERSION=0.2.0; see RELEASING.md
 	@$(PY) -m tools.edition "$(VERSION)"
 
-fix: .venv/.ready ## let ruff repair what it can
-	$(PY) -m ruff check --fix . ; $(PY) -m ruff format .
-
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build student otter slides attention-measured*
+	rm -rf _build .build student otter slides marks attention-measured*
 
-.venv/.ready .venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready: .venv%/.ready: requirements%.txt
+.venv/.ready: requirements.txt
+.venv-frameworks/.ready: requirements-frameworks.txt
+.venv-mxnet/.ready: requirements-mxnet.txt
+.venv-mutation/.ready: requirements-mutation.txt
+.venv/.ready .venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready:
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 is needed: make PYTHON=python3.12"'
-	@echo "Installing what $< lists into .venv$*: a minute, and more where PyTorch is large"
-	@$(PYTHON) -m venv --clear .venv$* && .venv$*/bin/python -m pip install --quiet uv==0.13.9
-	@.venv$*/bin/uv pip install --quiet --compile-bytecode --python .venv$*/bin/python --requirement $< && touch $@
+	@echo "Installing what $< lists into $(@D): a minute, and more where PyTorch is large"
+	@$(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet uv==0.13.9
+	@$(@D)/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python --requirement $< && touch $@
 
 # The folders too: their time is that of the last file that came or went.
 .build/checked: book/. notebooks/. $(TEXTS) $(wildcard notebooks/*.ipynb) $(PACKAGE) $(CHECKERS) $(wildcard tests/book/*.py)

@@ -4,7 +4,7 @@
 boolean and `True` means *may attend*.
 """
 
-from typing import Any
+import typing
 
 __version__ = "0.2.0.dev0"
 
@@ -77,7 +77,7 @@ from d2lmini.reviews import opinion_words as opinion_words
 from d2lmini.reviews import small_reviews as small_reviews
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     """`check` is loaded when it is first used: the exercises are a package of their own, which stands on this one."""
     if name == "check":
         from d2lmini_exercises import check

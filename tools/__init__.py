@@ -1,4 +1,4 @@
-"""What `make notebooks`, `make repository`, `make site`, `make pdf`, `make epub` and `make slides` call."""
+"""What the commands of `make` call."""
 
 from pathlib import Path
 

@@ -47,8 +47,12 @@ def one_memory(letters: Tensor, weights: Tensor) -> Any:
     return match(letters, weights, **among(lambda *_: known))
 
 
-def use(answer: Any, letters: Tensor, weights: Tensor) -> float:
-    return read_number(answer(letters, weights))
+def use(answer: Any, letters: Tensor, weights: Tensor) -> Any:
+    found = answer(letters, weights)
+    number = read_number(found)
+    return (
+        torch.tensor(number, dtype=found.dtype) if isinstance(found, Tensor) and found.is_floating_point() else number
+    )
 
 
 DRAWN = (

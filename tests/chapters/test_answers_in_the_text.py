@@ -47,6 +47,7 @@ def passes(exercise: str, answer: Any) -> bool:
     return printed.getvalue().startswith("✓")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_nothing_in_the_text_is_an_answer(chapter: str) -> None:
     cells, exercises = read(chapter)

@@ -117,6 +117,7 @@ def test_a_notebook_runs_alone_in_colab(fork: Path, colab: Path, tmp_path: Path,
 NAMELESS = setup_cell("https://github.com/OWNER/d2lmini")
 
 
+@pytest.mark.thorough
 def test_the_wheel_that_comes_with_the_pages_is_enough(colab: Path, fork: Path, tmp_path: Path) -> None:
     beside, below = tmp_path / "beside", tmp_path / "above/notebooks"
     below.mkdir(parents=True)

@@ -93,6 +93,7 @@ def test_the_archive_has_one_folder_with_all_of_it(edition: Path) -> None:
     assert names == {f"attention-measured-student/{file}" for file in files} and "README.md" in files
 
 
+@pytest.mark.thorough
 def test_it_runs_with_its_own_package_and_every_starter_is_not_attempted(edition: Path, tmp_path: Path) -> None:
     chapter = "self-attention"
     (wheel,) = (edition / "notebooks").glob("../d2lmini-*.whl")  # as the setup cell looks for it

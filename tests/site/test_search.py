@@ -34,6 +34,7 @@ def ask(window: Any, site: str, query: str) -> list[str]:
     return links
 
 
+@pytest.mark.thorough
 def test_search_finds_a_word_of_each_page(browser: Any, server: str) -> None:
     with open_window(browser, server, reduced_motion="reduce") as window:
         for page in PAGES:
@@ -54,6 +55,7 @@ def test_the_best_place_comes_first(browser: Any, server: str, place: str) -> No
     assert found == FIRST
 
 
+@pytest.mark.thorough
 def test_chinese_words_are_found_and_strings_that_are_no_word_are_not(browser: Any, server: str) -> None:
     with open_window(browser, server, reduced_motion="reduce") as window:
         for word in ("喜欢", "苹果", "吃", "我"):

@@ -11,7 +11,7 @@ from lxml import html
 
 from tools import ROOT
 from tools.slides import FOLDER
-from tools.slides.build import list_decks
+from tools.slides.__main__ import list_decks
 
 CHAPTERS = list(list_decks())
 LECTURE = range(15, 26)  # how many slides a chapter has; a course of shorter lectures says so here

@@ -34,7 +34,7 @@ _check, _print, _limit_time, _dumps, _write = d2l.check, builtins.print, limit_t
 def take_stock() -> dict[str, Any]:
     """What a check stands on: the things in the package and in Python, the code of functions, comparisons of torch."""
     stock: dict[str, Any] = {f"checker {name}": function for name, function in core._CHECKERS.items()}
-    modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "d2lmini"]
+    modules = [module for name, module in sys.modules.items() if name.startswith("d2lmini")]
     for module in [*modules, builtins, math]:
         for name, thing in list(vars(module).items()):
             if not name.startswith("__") and name != "_":  # `_` is what a cell returned last

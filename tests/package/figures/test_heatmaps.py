@@ -156,7 +156,7 @@ def test_show_tables_writes_each_entry_in_the_colour_of_its_group() -> None:
         expected = {(j + 0.5, i + 0.5): int(table[i, j]) for i in range(2) for j in range(columns)}
         assert written == expected
         assert axes.get_ylim()[0] > axes.get_ylim()[1]  # row 0 on top
-        colours = {patch.get_xy(): to_hex(patch.get_facecolor()) for patch in axes.patches}
+        colours = {tuple(map(int, patch.get_xy())): to_hex(patch.get_facecolor()) for patch in axes.patches}
         of_group = {int(groups[i, j]): colours[j, i] for i in range(2) for j in range(columns)}
         assert all(colours[j, i] == of_group[int(groups[i, j])] for i in range(2) for j in range(columns))
         assert len(set(of_group.values())) == len(of_group)

@@ -206,6 +206,7 @@ def test_schemes_show_their_settings(scheme: Any, shown: str) -> None:
     assert repr(scheme) == shown
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover  # noting each line makes what records a graph half as slow again
 def test_one_compiled_graph_serves_all_lengths_also_in_training() -> None:
     torch.manual_seed(0)

@@ -68,6 +68,7 @@ def test_a_traced_module_is_the_module(name: str) -> None:
         assert_same(traced(X), guest(X))
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["grouped queries", "encoder", "decoder", "decoder only, t5"])
 def test_an_onnx_model_is_the_module(name: str) -> None:

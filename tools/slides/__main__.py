@@ -1,4 +1,4 @@
-"""Write a deck for each chapter, and a page that leads to them: `python -m tools.slides.build`."""
+"""Write a deck for each chapter, and a page that leads to them: `make slides`."""
 
 from __future__ import annotations
 
