@@ -1,28 +1,9 @@
-"""The examples of hypothesis, and an alarm that spares what watches the tests."""
+"""The examples of hypothesis."""
 
 from __future__ import annotations
 
-from types import FrameType
-
-import pytest
 from hypothesis import settings
-
-from d2lmini_exercises import shelter
 
 # The same examples in each run: what is green stays green until something changes.
 settings.register_profile("book", deadline=None, derandomize=True)
 settings.load_profile("book")
-
-
-stop = shelter._stop
-
-
-def stop_later_in_tools(signum: int, frame: FrameType | None) -> None:
-    """Not inside coverage, whose lock would stay closed: the alarm comes again."""
-    if frame is None or not any(tool in frame.f_code.co_filename for tool in ("/coverage/", "/hypothesis/")):
-        stop(signum, frame)
-
-
-@pytest.fixture(autouse=True)
-def _alarm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelter, "_stop", stop_later_in_tools)
