@@ -1,4 +1,4 @@
-"""How large the repository is, part by part: `python -m tools.size`. It is no test; a change that adds should know it."""
+"""How large the repository is, part by part: `python -m tools.size`. It is no test: who adds should know it."""
 
 from __future__ import annotations
 

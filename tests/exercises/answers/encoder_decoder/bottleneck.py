@@ -71,7 +71,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("squeeze", lambda memory, lens: squeeze(memory, lens).tolist(), "return one tensor"),
     ("use-squeeze", 110, "a softmax over one score"),
     ("use-squeeze", (1, 11), "one number, without quotes or brackets"),
-    ("predict-decoder", (35, 3328), "<bos> is one of the five"),
     ("predict-decoder", (35, 1), "how many vectors are kept"),
     ("predict-decoder", (1, 3072), "who asks, and who is asked?"),
     ("predict-decoder", (35,), "look at the starter's form"),

@@ -145,18 +145,9 @@ RIGHT: dict[str, list[Any]] = {
     "test-softmax": [by_properties, by_reference, by_numpy],
 }
 WRONG: list[tuple[str, Any, str]] = [
-    ("predict-kills", (0, 4, 0, 1), "some test knows the right numbers"),
-    ("predict-kills", (3, 4, 0, 1), "nothing about the scale"),
     ("predict-kills", (7, 4, 0, 1), "how sharp"),
-    ("predict-kills", (1, 3, 0, 1), "asks about that alone"),
-    ("predict-kills", (1, 5, 0, 1), "rows still add up"),
-    ("predict-kills", (1, 2, 0, 1), "does it matter to a single step"),
     ("predict-kills", (1, 9, 0, 1), "go through the table"),
-    ("predict-kills", (1, 4, 1, 1), "nobody sees his target"),
-    ("predict-kills", (1, 4, 3, 1), "are untouched"),
     ("predict-kills", (1, 4, 6, 1), "what moves"),
-    ("predict-kills", (1, 4, 0, 0), "More than four"),
-    ("predict-kills", (1, 4, 0, 2), "only one test decodes"),
     ("predict-kills", (1, 4, 0, 7), "what decoding keeps"),
     ("test-softmax", True, "pass the function itself"),
     ("test-softmax", lambda softmax: True, "judge a function or a module by what it returns"),
