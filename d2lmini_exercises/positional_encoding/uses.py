@@ -3,161 +3,126 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from d2lmini.attention.heads import MultiHeadAttention
-from d2lmini.attention.masks import causal_mask
-from d2lmini.attention.pooling import DotProductAttention
-from d2lmini.positions.added import LearnedPositionalEncoding, PositionalEncoding
-from d2lmini_exercises.core import (
-    Mistakes,
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_shape,
-    expect_unchanged,
-    read_number,
-)
-from d2lmini_exercises.inputs import draw_inputs
+import d2lmini as d2l
+from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_shape, read_number
+from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.positional_encoding.sinusoids import make_table
 from d2lmini_exercises.prediction import Number, prediction
 
-_CODES = (
-    "encoding, layer = d2l.PositionalEncoding(8, 0), d2l.DotProductAttention(0)",
-    "encoding, layer = d2l.LearnedPositionalEncoding(4, 0), d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)",
-    "layer = d2l.DotProductAttention(0); encoding = lambda X, offset=0: "
-    "X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20",
-)
+Place = Callable[[Any, Tensor], Tensor]  # the tokens so far, each with its position, or with a wrong one
+_RIGHT: Place = lambda encoding, Z: encoding(Z)  # noqa: E731
 
 
-def _make_parts(which: int) -> tuple[Callable[..., Tensor], Callable[..., Any]]:
-    """An encoding and a layer, as their code says; an answer may call them and nothing more."""
-    if which == 0:
-        return PositionalEncoding(8, 0.0), DotProductAttention(0.0)
-    if which == 1:
-        return LearnedPositionalEncoding(4, 0.0), MultiHeadAttention(4, 4, 4, 4, 2, 0.0)
-    return lambda X, offset=0: X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20, DotProductAttention(0.0)
+def decode(
+    layer: Any, encoding: Any, X: Tensor,
+    *, query: Place = _RIGHT, keys: Place = _RIGHT, values: Place = _RIGHT, asked: Any = lambda kept: kept,
+) -> Tensor:  # fmt: skip
+    """One token after the other, right unless told otherwise."""
+    outputs = []
+    for Z in (X[:, : i + 1] for i in range(X.shape[1])):
+        kept = asked(keys(encoding, Z)), asked(values(encoding, Z))
+        outputs.append(layer(query(encoding, Z)[:, -1:], *kept))
+    return torch.cat(outputs, dim=1)
 
 
-@checker("debug-decoding")
-def check_debug_decoding(decode: Any) -> str:
-    """`decode(layer, encoding, X)`: a causal layer, one token at a time."""
-    expect_function(decode)
-    for which, (shape, name) in enumerate(
-        (((3, 5, 8), "sinusoids"), ((2, 7, 4), "weights"), ((2, 12, 6), "a function"))
-    ):
-        (X,), given = draw_inputs(which + 3, X=shape)
-        encoding, layer = _make_parts(which)  # draws what the code in the report draws
-        given = f"{given}; {_CODES[which]}"
-        placed = encoding(X)
-        right = layer(placed, placed, placed, mask=causal_mask(shape[1])).detach()
-        hint = "compare the first output, then the second: with which queries, keys and values was it made?"
-        mistakes = _list_wrong_outputs(encoding(torch.zeros(1, 2 * shape[1], shape[2]))[0].detach(), X[0])
-        if which:
-            hint = "for dot-product attention and sinusoids it is right: do you call encoding and layer as they are?"
-            mistakes = _list_short_cuts(layer, encoding, X)
-        forgotten = "how many tokens are kept? The newest one asks all those before it"
-        mistakes = {**mistakes, forgotten: _forget(layer, placed)}
-        try:
-            found = decode(layer, encoding, handed := X.clone())
-        except AttributeError as error:
-            claim, hint = f"it works with {name}", "not every encoding or layer has this attribute: call it, no more"
-            raise WrongAnswer(claim, hint, given=given, got=f"AttributeError: {error}") from error
-        got = expect_shape(found, shape, claim="it returns (b, n, d)", hint="one output for each token", given=given)
-        claim = "one by one gives the same as all at once"
-        expect_close(got[0], right[0], claim=claim, given=given, hint=hint, mistakes=mistakes)
-        claim, hint = "so it does for each example of the batch", "the first one is right: what about the others?"
-        expect_close(got, right, claim=claim, given=given, hint=hint)
-        expect_unchanged("X", handed, X, "X += ... changes the caller's tensor")
-    return (
-        "the same numbers as all at once, for each token: with sinusoids, with a learned table and weights, and with a "
-        "function"
-    )
+def use(answer: Any, layer: Any, encoding: Any, X: Tensor) -> Any:
+    """The outputs, unless more is asked of `layer` and `encoding` than to be called."""
+    try:
+        found = answer(layer, encoding, X)
+    except AttributeError as error:
+        hint = "not every encoding or layer has this attribute: call it, no more"
+        raise WrongAnswer("it works with anything that is called like an encoding", hint, got=error) from error
+    return expect_shape(found, tuple(X.shape), claim="it returns (b, n, d)", hint="one output for each token")
 
 
-def _list_short_cuts(layer: Callable[..., Any], encoding: Callable[..., Tensor], X: Tensor) -> dict[str, Any]:
-    """The outputs for the first sequence where encoding or layer is taken for another one."""
-    n, d = X.shape[1:]
-    taken: dict[str, tuple[Callable[..., Any], Tensor]] = {
-        "positions come from encoding(X, offset=...): are there some of your own?": (layer, X + make_table(0, n, d)),
-        "encoding need not add a table to X: is it called with the tokens themselves?": (
-            layer,
-            X + encoding(torch.zeros_like(X)),
-        ),
-        "layer has weights of its own: where is it called?": (DotProductAttention(0.0), encoding(X)),
-    }
-    mask = causal_mask(n)
-    return {hint: mix(*[Z.float()] * 3, mask=mask)[0].detach() for hint, (mix, Z) in taken.items()}
-
-
-def _forget(layer: Callable[..., Any], placed: Tensor) -> tuple[Tensor, ...]:
-    """The outputs for the first sequence where only the last tokens are kept: two of them, or more, but not all."""
-    n = placed.shape[1]
-    masks = [causal_mask(n).triu(1 - kept) for kept in range(2, n)]
-    return tuple(layer(placed, placed, placed, mask=mask)[0].detach() for mask in masks)
-
-
-_PLACES: dict[str, Callable[[Tensor, int], Tensor]] = {
-    "right": lambda P, n: P[:n],
-    "none": lambda P, n: 0 * P[:n],
-    "zero": lambda P, n: P[:1].expand(n, -1),
-    "later": lambda P, n: P[1 : n + 1],
-    "earlier": lambda P, n: P[[0, *range(n - 1)]],
-    "twice": lambda P, n: 2 * P[:n],
+_PLACES: dict[str, Place] = {
+    "none": lambda encoding, Z: Z,
+    "zero": lambda encoding, Z: encoding(Z.flatten(0, 1)[:, None]).view_as(Z),
+    "later": lambda encoding, Z: encoding(Z, offset=1),
+    "earlier": lambda encoding, Z: torch.cat([encoding(Z[:, :1]), encoding(Z[:, 1:])], 1),
+    "twice": lambda encoding, Z: encoding(encoding(Z)),
+    "newest": lambda encoding, Z: encoding(Z, offset=Z.shape[1] - 1),
 }
 _QUERY = {
-    "none": "where does the newest token stand? Its query has no position",
-    "zero": "where does the newest token stand? Every query stands at position 0",
-    "later": "positions count from 0: where does the first token's query stand?",
-    "earlier": "where does the newest token stand? Its query is one place too early",
-    "twice": "the query has got its position twice",
+    "where does the newest token stand? Its query has no position": "none",
+    "where does the newest token stand? Every query stands at position 0": "zero",
+    "positions count from 0: where does the first token's query stand?": "later",
+    "where does the newest token stand? Its query is one place too early": "earlier",
+    "the query has got its position twice": "twice",
 }
 _KEPT = {
-    "none": "{} have no position: what do those of the whole sequence look like?",
-    "zero": "{} all stand at position 0",
-    "later": "{} stand one place too far on: positions count from 0",
-    "earlier": "{} stand one place too early",
-    "twice": "{} have got their positions twice",
-    "newest": "the first of {} stands at position 0, not at the newest token's",
+    "{} have no position: what do those of the whole sequence look like?": "none",
+    "{} all stand at position 0": "zero",
+    "{} stand one place too far on: positions count from 0": "later",
+    "{} stand one place too early": "earlier",
+    "{} have got their positions twice": "twice",
+    "the first of {} stands at position 0, not at the newest token's": "newest",
 }
-
-
-def _list_wrong_outputs(P: Tensor, X: Tensor) -> Mistakes:
-    """The outputs for one sequence, with queries, keys and values at wrong places, and what is wrong first."""
-    n = len(X)
-
-    def attend(query: str, key: str, value: str) -> Tensor:
-        queries, outputs = X + _PLACES[query](P, n), []
-        for i in range(n):
-            kept = [
-                X[: i + 1] + (P[i : 2 * i + 1] if kind == "newest" else _PLACES[kind](P, n)[: i + 1])
-                for kind in (key, value)
-            ]
-            weights = (queries[i] @ kept[0].T / X.shape[1] ** 0.5).softmax(0)
-            outputs.append(weights @ kept[1])
-        return torch.stack(outputs)
-
-    placed = X + P[:n]
-    scores = placed @ placed.T / X.shape[1] ** 0.5
-    mistakes: dict[str, Tensor | tuple[Tensor, ...]] = {
-        "the first output knows later tokens: which of them has the model seen by then?": scores.softmax(1) @ placed,
-        "each token asks itself alone: which tokens does the newest one ask?": placed,
-        "the newest token asks itself, too: is it among the keys?": torch.stack(
-            [scores[i, : max(i, 1)].softmax(0) @ placed[: max(i, 1)] for i in range(n)]
+_CALLED = "for dot-product attention and sinusoids it is right: do you call encoding and layer as they are?"
+exercise(
+    "debug-decoding",
+    decode,
+    (
+        f"{draw(3, X=(3, 5, 8))}; encoding, layer = d2l.PositionalEncoding(8, 0), d2l.DotProductAttention(0)",
+        Case(
+            f"{draw(4, X=(2, 7, 4))}; encoding, layer = d2l.LearnedPositionalEncoding(4, 0), "
+            "d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)",
+            _CALLED,
         ),
-    }
-    for kind, fault in _KEPT.items():
-        mistakes[fault.format("the keys")] = attend("right", kind, "right")
-        mistakes[fault.format("the values")] = attend("right", "right", kind)
-        mistakes[fault.format("the tokens that are kept")] = attend("right", kind, kind)
-    for query, hint in _QUERY.items():
-        mistakes[hint] = attend(query, "right", "right")
-        mistakes[f"{hint} (this is not the only fault)"] = tuple(attend(query, kind, kind) for kind in _KEPT)
-    return mistakes
+        Case(
+            f"{draw(5, X=(2, 12, 6))}; layer = d2l.DotProductAttention(0); encoding = lambda X, offset=0: "
+            "X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20",
+            _CALLED,
+        ),
+    ),
+    {
+        "the first output knows later tokens: which of them has the model seen by then?": (
+            lambda layer, encoding, X: layer(*[encoding(X)] * 3)
+        ),
+        "each token asks itself alone: which tokens does the newest one ask?": {"asked": lambda kept: kept[:, -1:]},
+        "the newest token asks itself, too: is it among the keys?": {
+            "asked": lambda kept: kept[:, : max(kept.shape[1] - 1, 1)]
+        },
+        **{hint: {"query": _PLACES[place]} for hint, place in _QUERY.items()},
+        **{
+            hint.format(what): dict.fromkeys(parts, _PLACES[place])
+            for hint, place in _KEPT.items()
+            for what, parts in (
+                ("the keys", ["keys"]), ("the values", ["values"]), ("the tokens that are kept", ["keys", "values"]),
+            )
+            if (what, place) != ("the keys", "zero")  # to a softmax that is the same as "none"
+        },
+        "how many tokens are kept? The newest one asks all those before it": tuple(
+            partial(decode, asked=lambda kept, most=most: kept[:, -most:]) for most in range(2, 12)
+        ),
+        "positions come from encoding(X, offset=...): are there some of your own?": (
+            lambda layer, encoding, X: decode(layer, d2l.PositionalEncoding(X.shape[2], 0), X)
+        ),
+        "encoding need not add a table to X: is it called with the tokens themselves?": (
+            lambda layer, encoding, X: decode(layer, lambda Z: Z + encoding(0 * Z), X)
+        ),
+        "layer has weights of its own: where is it called?": (
+            lambda layer, encoding, X: decode(d2l.DotProductAttention(0), encoding, X)
+        ),
+        "the first one is right: what about the others?": (
+            lambda layer, encoding, X: decode(layer, encoding, X[:1].expand_as(X))
+        ),
+    },
+    claim="one by one gives the same as all at once",
+    verified=(
+        "the same numbers as all at once, for each token: with sinusoids, with a learned table and weights, and with a "
+        "function"
+    ),
+    hint="compare the first output, then the second: with which queries, keys and values was it made?",
+    use=use,
+    together=2,
+)  # fmt: skip
 
 
 @checker("measure-trust")
