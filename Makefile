@@ -74,7 +74,7 @@ repository: .venv/.ready ## name the repository that pages and setup cells point
 	@$(PY) -m tools.repository "$(URL)"
 
 edition: .venv/.ready ## give the book a version: VERSION=0.2.0; see RELEASING.md
-	@$(PY) -m tools.edition "$(VERSION)"
+	@$(PY) -m tools.repository --version "$(VERSION)"
 
 clean: ## delete what was built, but not .venv
 	rm -rf _build .build student otter slides marks attention-measured*

@@ -1,14 +1,15 @@
-"""Name the repository of the book: `python -m tools.repository https://github.com/me/my-fork`.
+"""Name the repository of the book, `python -m tools.repository URL`, or its version, `--version 0.2.0`.
 
-Writes the address into `_config.yml` and each chapter's setup cell, in text and notebook, without running anything: not
-even later, since the files keep their times.
+The address stands in `_config.yml` and in each chapter's setup cell; the version in the package, its metadata and the
+citation, and its tag in the setup cells, as RELEASING.md tells. Nothing is run: not even later, since texts and
+notebooks keep their times. `--notes` prints what the change log says about the version that is set.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -40,6 +41,12 @@ _ADDRESS = re.compile(
     r"(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?", re.ASCII
 )
 _URL_LINE = re.compile(r"^(repository:\n  url: )(\S+)$", re.MULTILINE)
+PLACES = {
+    "pyproject.toml": r'^version = "(.+)"$',
+    "d2lmini/__init__.py": r'^__version__ = "(.+)"$',
+    "CITATION.cff": r"^version: (.+)$",
+}
+VERSION = re.compile(r"\d+\.\d+\.\d+(\.dev\d+)?")
 
 
 def repository_url() -> str:
@@ -71,9 +78,7 @@ def read_address(given: str) -> str:
     Raises:
         SystemExit: if it is none.
     """
-    found = re.fullmatch(
-        r"(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?", given
-    )
+    found = _ADDRESS.fullmatch(given)
     if not found:
         raise SystemExit(f"URL must look like https://github.com/me/my-fork: make repository URL=..., got {given!r}")
     return f"https://{found[1]}/{found[2]}/{found[3]}"
@@ -102,7 +107,7 @@ def write_setup_cells(url: str) -> None:
         replace(path, _IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1))
 
 
-def main(given: str) -> None:
+def set_repository(given: str) -> None:
     """Change the address everywhere.
 
     Raises:
@@ -114,5 +119,47 @@ def main(given: str) -> None:
     print(f"The book now points to {url}")
 
 
+def read_notes(version: str) -> str:
+    """What the change log says about a version, or about the next one while that is being written."""
+    log = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    sections = dict(re.findall(r"^## (\S+).*\n((?:(?!## ).*\n?)*)", log, re.MULTILINE))
+    return sections.get(re.sub(r"\.dev\d+$", "", version), "").strip()
+
+
+def set_version(version: str) -> None:
+    """Set the version everywhere.
+
+    Raises:
+        SystemExit: if it is none, or if the change log does not say what is new.
+    """
+    if not VERSION.fullmatch(version):
+        raise SystemExit(f"VERSION must look like 0.2.0 or 0.3.0.dev0: make edition VERSION=..., got {version!r}")
+    if "dev" not in version and not read_notes(version):
+        raise SystemExit(f"CHANGELOG.md has no section '## {version}' that says what is new. Nothing was written")
+    for name, line in PLACES.items():
+        path = ROOT / name
+        text, found = re.subn(line, lambda old: old[0].replace(old[1], version), path.read_text("utf-8"), flags=re.M)
+        if found != 1:
+            raise SystemExit(f"{name}: {found} lines hold a version, not one")
+        path.write_text(text, "utf-8")
+    write_setup_cells(repository_url())
+    print(f"This is {version} now. Next: RELEASING.md")
+
+
+def main() -> None:
+    """Set what is given, or print the notes."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("url", nargs="?", default="")
+    parser.add_argument("--version")
+    parser.add_argument("--notes", action="store_true")
+    told = parser.parse_args()
+    if told.notes:
+        print(read_notes(read_version()))
+    elif told.version is not None:
+        set_version(told.version)
+    else:
+        set_repository(told.url)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) == 2 else "")
+    main()

@@ -30,7 +30,7 @@ def test_a_number_that_somebody_typed_is_noticed(digit: str) -> None:
 
 
 def test_a_part_that_was_not_measured_names_its_command() -> None:
-    assert "python -m tools.bench house" in fill(PAGE.read_text("utf-8"), {})
+    assert "python -m tools.bench memory" in fill(PAGE.read_text("utf-8"), {})
 
 
 def test_each_device_has_a_column_of_ratios() -> None:

@@ -11,7 +11,6 @@ from dataclasses import asdict
 import torch
 
 from tools.bench.decoding import compare_decoding
-from tools.bench.house import measure_house
 from tools.bench.layers import compare_layers, compare_positions
 from tools.bench.memory import compare_peaks
 from tools.bench.page import RESULTS, read_results, write_page
@@ -22,7 +21,6 @@ PARTS: dict[str, Callable[[str], Iterator[Row]]] = {
     "positions": compare_positions,
     "decoding": compare_decoding,
     "memory": lambda _: compare_peaks(),
-    "house": lambda _: measure_house(),
 }
 
 
