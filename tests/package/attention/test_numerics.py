@@ -75,9 +75,9 @@ def test_weights_are_dropped_whatever_restricts_them(restriction: dict[str, Any]
     """Half of the weights of equal scores, and the others count twice: on average nothing changes."""
     torch.manual_seed(0)
     pooling, Q, V = d2l.DotProductAttention(0.5), torch.zeros(2, 6, 4), torch.ones(2, 6, 1)
-    draws = [pooling(Q, Q, V, **restriction, need_weights=need_weights) for _ in range(300)]
+    draws = [pooling(Q, Q, V, **restriction, need_weights=need_weights) for _ in range(150)]
     found = torch.stack([draw[0] if need_weights else draw for draw in draws])  # (draws, batch, queries, 1)
-    assert (found.std(0) > 0.2).all() and (found.mean(0) - 1).abs().max() < 0.3
+    assert (found.std(0) > 0.2).all() and (found.mean(0) - 1).abs().max() < 0.4
     result = pooling.eval()(Q, Q, V, **restriction)
     torch.testing.assert_close(result, torch.ones(2, 6, 1))
 

@@ -13,142 +13,81 @@ import d2lmini as d2l
 from d2lmini.transformer import door
 from d2lmini.transformer.blocks import DecoderOnlyBlock
 from d2lmini.transformer.state import DecoderState
+from tests.package.refusals import Row, assert_refused
 from tests.package.transformer.shared import either_norm
 
-WHOLE = torch.int64
+WHOLE, OUTSIDE = torch.tensor([2, 1, 3]), torch.tensor([[0, 7]])
+DECODER = d2l.TransformerDecoder(8, 6, 8, 2, 1, 0.0)
 
 
-def kept(batch: int = 2, steps: int = 4, dtype: torch.dtype = torch.float32) -> Tensor:
-    return torch.zeros(batch, 3, steps, 6, dtype=dtype)
+def kept(batch: int = 2, steps: int = 4) -> Tensor:
+    return torch.zeros(batch, 3, steps, 6)
 
 
 X, PAST = torch.zeros(2, 1, 18), (kept(), kept())
-EMPTY, META = torch.zeros(2, 0, dtype=WHOLE), torch.zeros(2, 3, dtype=WHOLE, device="meta")
+EMPTY, META = torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.int64, device="meta")
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: door.check_tokens(torch.tensor([[0, 6]]), 7),
-        lambda: door.check_tokens(EMPTY, 1),
-        lambda: door.check_tokens(META.int(), 1),
-        lambda: door.check_counts("x", torch.tensor([0, 9]), 2),
-        lambda: door.check_counts("x", torch.tensor([0, 9]), None),
-        lambda: door.check_pair("x", PAST),
-        lambda: door.check_past(PAST, X, 3, 6),
-        lambda: door.check_state(DecoderState(past=(PAST, PAST)), EMPTY, 2, 0),
-        lambda: door.check_state(DecoderState(memory=(PAST,)), EMPTY, 2, 1),
-        lambda: door.check_padding(torch.tensor([0, 3]), META),
-        lambda: door.check_padding(None, EMPTY),
-    ],
-)
-def test_what_fits_comes_in(call: Callable[[], Any]) -> None:
-    call()
+RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
+    (door.check_tokens, [(torch.tensor([[0, 6]]), 7), (EMPTY, 1), (META.int(), 1)]),
+    (door.check_counts, [("x", torch.tensor([0, 9]), 2), ("x", torch.tensor([0, 9]), None)]),
+    (door.check_past, [(PAST, X, 3, 6)]),
+    (door.check_state, [(DecoderState(past=(PAST, PAST)), EMPTY, 2, 0), (DecoderState(memory=(PAST,)), EMPTY, 2, 1)]),
+    (door.check_padding, [(torch.tensor([0, 3]), META), (None, EMPTY)]),
+]
+UNEVEN = DecoderState(past=(PAST, (kept(steps=5), kept(steps=5))))
+WRONG: list[Row] = [
+    (door.check_tokens, "tokens", {"list": ([1], 7), "int64 (1,)": (torch.tensor([1]), 7), "0 to 7": (OUTSIDE, 7)}),
+    (
+        door.check_tokens,
+        "tokens",
+        {"float32": (EMPTY.float(), 7), "uint8": (EMPTY.byte(), 7), "-1 to 6": (OUTSIDE - 1, 7)},
+    ),
+    (
+        door.check_counts,
+        "x",
+        {"float32": ("x", torch.zeros(2), 2), "(3,)": ("x", WHOLE, 2), "(2, 0)": ("x", EMPTY, None)},
+    ),
+    (door.check_counts, "x", {"-2": ("x", -WHOLE[:2], 2)}),
+    (door.check_pair, "x", {"float32 (2, 3, 4, 6)": ("x", kept()), "list": ("x", [*PAST]), "tuple": ("x", PAST[:1])}),
+    (door.check_pair, "x", {"tuple": ("x", (kept(), None)), "and (3, 4, 6)": ("x", (kept(), kept()[0]))}),
+    (door.check_past, "past", {"(2, 3, 5, 6)": ((kept(), kept(steps=5)), X, 3, 6)}),
+    (
+        door.check_past,
+        "past",
+        {"(1, 3, 4, 6)": ((kept(1), kept()), X, 3, 6), "64": ((kept(), kept().double()), X, 3, 6)},
+    ),
+    (
+        door.check_state,
+        "state",
+        {"float32": (kept(), EMPTY, 2, 0), "0 and 1": (DecoderState(past=(PAST,)), EMPTY, 2, 0)},
+    ),
+    (
+        door.check_state,
+        "state",
+        {"1 and 0": (DecoderState(memory=(PAST,)), EMPTY, 2, 2), "[4, 5]": (UNEVEN, EMPTY, 2, 0)},
+    ),
+    (door.check_state, "tokens", {"2, got (1, 3)": (DecoderState(past=(PAST, PAST)), META[:1], 2, 0)}),
+    (door.check_padding, "left_padding", {"3, the number of tokens, got 4": (torch.tensor([0, 4]), META)}),
+    (door.hide_padding, "memory_valid_lens", {"1 to 2": (X, torch.tensor([1, 2])), "(1,)": (X, torch.tensor([1]))}),
+    (
+        lambda past: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=past),
+        "past",
+        {"got torch.float32 (1,": ((kept(1), kept(1)),)},
+    ),
+    (lambda n: DECODER(OUTSIDE, torch.zeros(1, 3, 6), left_padding=torch.tensor([n])), "left_padding", {"got 3": (3,)}),
+]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        *(
-            (
-                lambda tokens=tokens: door.check_tokens(tokens, 7),
-                f"tokens must be integers (int64 or int32) of shape (batch, steps), got {found}",
-            )
-            for tokens, found in [
-                ([1], "list"),
-                (torch.tensor([1]), "torch.int64 (1,)"),
-                (torch.zeros(1, 1), "torch.float32 (1, 1)"),
-                (torch.zeros(1, 1).byte(), "torch.uint8 (1, 1)"),
-            ]
-        ),
-        (
-            lambda: door.check_tokens(torch.tensor([[0, 7]]), 7),
-            "tokens must lie in 0..6, got values from 0 to 7",
-        ),
-        (
-            lambda: door.check_tokens(torch.tensor([[-1, 3]]), 7),
-            "tokens must lie in 0..6, got values from -1 to 3",
-        ),
-        (lambda: door.check_counts("x", torch.zeros(2), 2), "x must be a tensor of integers, got torch.float32 (2,)"),
-        (lambda: door.check_counts("x", torch.zeros(3, dtype=WHOLE), 2), "x must have shape (2,), got (3,)"),
-        (lambda: door.check_counts("x", EMPTY, None), "x must have shape (batch,), got (2, 0)"),
-        (lambda: door.check_counts("x", torch.tensor([3, -2]), 2), "x must be at least 0, got -2"),
-        *(
-            (
-                lambda pair=pair: door.check_pair("x", pair),
-                f"x must be a pair of tensors, keys and values, got {found}",
-            )
-            for pair, found in [
-                (kept(), "torch.float32 (2, 3, 4, 6)"),
-                ([kept(), kept()], "list"),
-                ((kept(),), "tuple"),
-                ((kept(), None), "tuple"),
-            ]
-        ),
-        (
-            lambda: door.check_pair("x", (kept(), kept()[0])),
-            "x must be what keys_and_values returns, (batch, num_heads, keys, p) each, got (2, 3, 4, 6) and (3, 4, 6)",
-        ),
-        (
-            lambda: door.check_past((kept(), kept(steps=5)), X, 3, 6),
-            "past must be torch.float32 (2, 3, 4, 6), got torch.float32 (2, 3, 5, 6)",
-        ),
-        (
-            lambda: door.check_past((kept(), kept(dtype=torch.float64)), X, 3, 6),
-            "past must be torch.float32 (2, 3, 4, 6), got torch.float64 (2, 3, 4, 6)",
-        ),
-        (
-            lambda: door.check_past((kept(batch=1), kept()), X, 3, 6),
-            "past must be torch.float32 (2, 3, 4, 6), got torch.float32 (1, 3, 4, 6)",
-        ),
-        (
-            lambda: door.check_state(kept(), EMPTY, 2, 0),
-            "state must be what start or step has returned, got torch.float32 (2, 3, 4, 6)",
-        ),
-        (
-            lambda: door.check_state(DecoderState(past=(PAST,)), EMPTY, 2, 0),
-            "state must have a memory of 0 blocks and a past of 0 or 2, got 0 and 1",
-        ),
-        (
-            lambda: door.check_state(DecoderState(memory=(PAST,)), EMPTY, 2, 2),
-            "state must have a memory of 2 blocks and a past of 0 or 2, got 1 and 0",
-        ),
-        (
-            lambda: door.check_state(DecoderState(past=(PAST, (kept(steps=5), kept(steps=5)))), EMPTY, 2, 0),
-            "state must have one length of the past in all blocks, got [4, 5]",
-        ),
-        (
-            lambda: door.check_state(DecoderState(past=(PAST, PAST)), META[:1], 2, 0),
-            "tokens must have the batch size of the state, 2, got (1, 3)",
-        ),
-        (
-            lambda: door.check_padding(torch.tensor([0, 4]), META),
-            "left_padding must be at most 3, the number of tokens, got 4",
-        ),
-        (
-            lambda: door.hide_padding(X, torch.tensor([1, 2])),
-            "memory_valid_lens must lie in 0..1 (the number of keys), got values from 1 to 2",
-        ),
-        (
-            lambda: door.hide_padding(X, torch.tensor([1])),
-            "memory_valid_lens must have shape (2,), got (1,)",
-        ),
-        (
-            lambda: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=(kept(batch=1), kept(batch=1))),
-            "past must be torch.float32 (2, 3, 4, 6), got torch.float32 (1, 3, 4, 6)",
-        ),
-        (
-            lambda: d2l.TransformerDecoder(7, 6, 8, 2, 1, 0.0)(
-                torch.zeros(1, 2, dtype=WHOLE), torch.zeros(1, 3, 6), left_padding=torch.tensor([3])
-            ),
-            "left_padding must be at most 2, the number of tokens, got 3",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_name(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError) as refused:
-        call()
-    assert str(refused.value) == message
+@pytest.mark.parametrize(("check", "calls"), RIGHT)
+def test_what_fits_comes_in(check: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
+    for given in calls:
+        check(*given)
+
+
+@pytest.mark.parametrize("row", WRONG)
+def test_what_does_not_fit_is_refused_by_name(row: Row) -> None:
+    assert_refused(row)
 
 
 @pytest.mark.parametrize("kind", [d2l.TransformerEncoderBlock, DecoderOnlyBlock, d2l.TransformerDecoderBlock])
