@@ -85,7 +85,6 @@ def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) ->
     book.make_green("epub")
     with zipfile.ZipFile(book.path("attention-measured.epub")) as packed:
         assert b"Exercise 1.1" in packed.read("mini.xhtml") and b"Exercise 1.1" in packed.read("appendix.xhtml")
-    assert "tools.paper" not in book.make_green("--trace", "epub")
     book.edit(prose("Other words."))
     book.make_green("epub")
     with zipfile.ZipFile(book.path("attention-measured.epub")) as packed:

@@ -83,6 +83,7 @@ WRONG: list[Row] = [
     (t.check_projected, "x", {"list": ("x", [1], 4, nn.Linear(4, 4)), "size 5": ("x", X, 9, nn.Linear(5, 4))}),
     (t.check_projected, "x", {"size 9": ("x", X, 9, nn.Sequential()), "64": ("x", X, 4, nn.Linear(4, 4).double())}),
     (t.check_scores, "X", {"torch.int64 (2, 3, 4)": (X.long(),), "(3, 4)": (X[0],), "list": ([1.0],)}),
+    (t.check_inputs, "keys", {"list": (X, [1], X), "(3, 4)": (X, X[0], X)}),
     (t.check_inputs, "values", {"list": (X, X, [1]), "(1, 3, 4)": (X, X[:1], X)}),
     (t.check_inputs, "value", {"(2, 5, 4)": (X, X, zeros(2, 5, 4))}),
     (t.check_same_size, "keys", {"(2, 3, 5)": (X, zeros(2, 3, 5)), "(1, 1, 0)": (zeros(1, 1, 0), zeros(1, 1, 0))}),
