@@ -7,9 +7,9 @@ PYTEST := $(PY) -m pytest -q --no-header
 # One thread a process: sums come out in the same order on every machine. No bars. This copy of the package.
 export OMP_NUM_THREADS = 1
 export TQDM_DISABLE = 1
+export PYTHONPATH := $(CURDIR)
 # Where pip is told to look for wheels, uv looks as well.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
-export PYTHONPATH := $(CURDIR)
 
 KNOWN := $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
 CHAPTERS ?= $(KNOWN)
@@ -22,7 +22,7 @@ PACKAGE := $(shell find d2lmini -type f ! -path '*/__pycache__/*') \
     $(filter-out $(CHECKERS),$(wildcard d2lmini_exercises/*.py)) requirements.txt conftest.py
 TEXTS := $(shell find book -type f ! -path '*/__pycache__/*') _config.yml _toc.yml
 
-.PHONY: help book test thorough lint notebooks chapter frameworks mxnet student slides bench mark zip pdf \
+.PHONY: help book test thorough notebooks chapter frameworks mxnet student slides bench mark zip pdf \
     epub repository edition clean FORCE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -37,14 +37,11 @@ book: .venv/.ready ## run the notebooks that changed, compare, build the pages: 
 	@echo "The book: _build/html/index.html"
 
 test: book ## everything that CI checks by day: lint, types, the package, the pages, faults planted on purpose
-	@$(MAKE) --no-print-directory lint
+	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not thorough" -rs tests
 
 thorough: book .venv-mutation/.ready ## what CI runs at night, and how long each part takes: every test, coverage, mutants, other surroundings
 	@$(PY) -m tools.thorough $(PARTS)
-
-lint: .venv/.ready
-	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 
 notebooks: .venv/.ready ## run the chapters whose text changed, and store the result; CHAPTERS=x for one, FROM=ipynb after an edit there
 	@$(if $(FROM),$(if $(filter command,$(origin CHAPTERS)),,$(error FROM needs a chapter: CHAPTERS=... FROM=...)))
@@ -70,23 +67,16 @@ zip: book ## the pages as one file to hand around: unpack it and open index.html
 pdf epub: .venv/.ready ## the book to print (needs Chromium), or for e-readers: attention-measured.pdf, .epub
 	@$(PY) -m tools.paper.page && $(PY) -m tools.paper.$@
 
-repository: .venv/.ready ## name the repository that pages and setup cells point to: URL=https://github.com/me/my-fork
-	@$(PY) -m tools.repository "$(URL)"
-
-edition: .venv/.ready ## give the book a version: VERSION=0.2.0; see RELEASING.md
-	@$(PY) -m tools.repository --version "$(VERSION)"
+repository edition: .venv/.ready ## name the repository: URL=https://github.com/me/my-fork; or the version: VERSION=0.2.0
+	@$(PY) -m tools.repository $(if $(filter edition,$@),--version "$(VERSION)","$(URL)")
 
 clean: ## delete what was built, but not .venv
 	rm -rf _build .build student otter slides marks attention-measured*
 
-.venv/.ready: requirements.txt
-.venv-frameworks/.ready: requirements-frameworks.txt
-.venv-mxnet/.ready: requirements-mxnet.txt
-.venv-mutation/.ready: requirements-mutation.txt
-.venv/.ready .venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready:
+.venv/.ready .venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready: $$(subst .venv,requirements,$$(@D)).txt
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 is needed: make PYTHON=python3.12"'
 	@echo "Installing what $< lists into $(@D): a minute, and more where PyTorch is large"
-	@$(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet uv==0.13.9
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D) && $(@D)/bin/python -m pip install --quiet uv==0.13.9
 	@$(@D)/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python --requirement $< && touch $@
 
 # The folders too: their time is that of the last file that came or went.

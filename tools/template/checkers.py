@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-
-from d2lmini_exercises.core import checker, expect_close, expect_function
+from d2lmini_exercises.engine import exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 prediction(
@@ -24,23 +20,19 @@ prediction(
     right="what is left adds up to 42",
 )
 
-
-@checker("NAME-weights")
-def check_weights(answer: Any) -> str:
-    """Weights that do not add up to 1, at two sizes, and one of them 0."""
-    expect_function(answer)
-    for values, weights in (([1.0, 4.0], [1.0, 2.0]), ([6.0, 3.0, 9.0], [3.0, 1.0, 0.0])):
-        V, w = torch.tensor(values), torch.tensor(weights)  # (n,) each
-        expect_close(
-            answer(V, w),
-            (w * V).sum() / w.sum(),
-            claim="entry i counts weights[i] times",
-            given=f"torch.tensor({values}), torch.tensor({weights})",
-            hint="multiply, add, and divide: by what?",
-            mistakes={
-                "how often do the values count together? Divide by that": (w * V).sum(),
-                "divide by the sum of the weights, not by the number of values": (w * V).mean(),
-                "the weights make no difference to you": V.mean(),
-            },
-        )
-    return "each value counts as often as its weight says"
+exercise(
+    "NAME-weights",
+    lambda values, weights: (weights * values).sum() / weights.sum(),
+    [
+        "values = torch.tensor([1.0, 4.0]); weights = torch.tensor([1.0, 2.0])",
+        "values = torch.tensor([6.0, 3.0, 9.0]); weights = torch.tensor([3.0, 1.0, 0.0])",
+    ],
+    {
+        "how often do the values count together? Divide by that": lambda values, weights: weights @ values,
+        "divide by the sum of the weights, not by the number of values": lambda v, weights: (weights * v).mean(),
+        "the weights make no difference to you": lambda values, weights: values.mean(),
+    },
+    claim="entry i counts weights[i] times",
+    verified="each value counts as often as its weight says",
+    hint="multiply, add, and divide: by what?",
+)
