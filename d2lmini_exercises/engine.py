@@ -69,7 +69,7 @@ class Exercise:
         right: a right answer; what its keywords are told makes it wrong. It returns a tensor, a number, or several.
         cases: inputs, the plainest first.
         mistakes: the hint for each, and what makes it: keywords of `right`, or an answer; or several of these.
-        claim: what a right answer is, as a sentence.
+        claim: what a right answer is, as a sentence; `{}` stands for the part.
         verified: the sentence for a right answer.
         hint: for what makes none of the mistakes.
         use: how an answer is used on the arguments of a case, which it names behind the answer. It may raise
@@ -212,8 +212,9 @@ class Exercise:
         if self.parts:
             if not isinstance(got, (tuple, list)) or len(got) != len(self.parts):
                 told = f"return {' and '.join(self.parts)}, in a tuple"
-                raise WrongAnswer(claim, hint or told, given=case.code, got=type(got).__name__)
-            pairs = [(*both, f"{claim}: {part}") for *both, part in zip(got, expected, self.parts, strict=True)]
+                raise WrongAnswer(claim.replace("{}", "it"), hint or told, given=case.code, got=type(got).__name__)
+            claim = claim if "{}" in claim else f"{claim}: {{}}"
+            pairs = [(*both, claim.replace("{}", part)) for *both, part in zip(got, expected, self.parts, strict=True)]
         told = hint or case.hint or self.hint
         for one, right, claim in pairs:
             wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)
