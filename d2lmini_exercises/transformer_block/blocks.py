@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -203,7 +204,7 @@ exercise(
             lambda X: norm(X, root=lambda var, eps: var.clamp(min=eps).sqrt())
         ),
         "which epsilon is yours? (7.2) has 1e-5": tuple(
-            one for eps in (1e-6, 1e-8) for one in normed(lambda X, eps=eps: norm(X, eps=eps))
+            one for eps in (1e-6, 1e-8) for one in normed(partial(norm, eps=eps))
         ),
     },
     claim="each layer adds to the stream, and the norms stand where (7.3) has them",

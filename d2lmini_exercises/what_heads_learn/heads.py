@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -134,8 +135,7 @@ exercise(
             lambda whole, rows, heads: whole[: 3 * len(rows)]
         ),
         "first queries, then keys, then values": tuple(
-            {"split": lambda *given, order=order: stack(*given, order)}
-            for order in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (0, 0, 2), (0, 1, 1))
+            {"split": partial(stack, order=order)} for order in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (0, 0, 2), (0, 1, 1))
         ),
         "column 1 and column 0 belong to the same head: a head's columns are neighbours": tuple(
             {"columns": columns} for columns in BY_TURNS
@@ -143,7 +143,7 @@ exercise(
         "the first columns belong to the first heads, not to those that are kept": {"columns": FIRST},
         "W_out is applied to what the heads have found: one number of it meets its columns, not its rows": (
             lambda *given: (*cut(*given)[:2], cut(*given)[2].mT),
-            lambda *given: (*cut(*given)[:2], cut(*given[:2], given[2].mT, *given[3:])[2].mT),
+            lambda W, b, W_out, *heads: (*cut(W, b, W_out, *heads)[:2], cut(W, b, W_out.mT, *heads)[2].mT),
         ),
         "with the columns scaled, the heads would write more than before": {"scaled": (2,)},
     },

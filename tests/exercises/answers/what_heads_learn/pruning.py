@@ -37,7 +37,7 @@ def twins(
 
 def twins_by_items(loss: Loss, num_heads: int) -> tuple[int, int]:
     def cost(off: list[int]) -> float:
-        return loss(torch.tensor([head not in off for head in range(num_heads)])).item()  # type: ignore[no-any-return]
+        return loss(torch.tensor([head not in off for head in range(num_heads)])).item()
 
     pairs = itertools.combinations(range(num_heads), 2)
     return max(pairs, key=lambda pair: cost([*pair]) - cost([pair[0]]) - cost([pair[1]]))
