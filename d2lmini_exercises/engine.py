@@ -52,12 +52,14 @@ class Case:
         hint: for what makes none of the mistakes on this input; without it, the hint of the exercise.
         claim: what holds on this input; without it, the claim of the exercise.
         tolerance: how far a number may be off.
+        trained: whether its gradient counts, if that of the exercise does.
     """
 
     code: str
     hint: str = ""
     claim: str = ""
     tolerance: float = 1e-4
+    trained: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +114,9 @@ class Exercise:
                 raise WrongAnswer(claim, describe_change(given[changed]), given=case.code, got=own[changed])
             if wrong:
                 self._refuse(found[-1], i, hint)
-        for i in range(len(self.cases) if self.trained else 0):
-            self._compare_gradients(answer, i)
+        for i, case in enumerate(self.cases):
+            if self.trained and case.trained:
+                self._compare_gradients(answer, i)
         return self.verified
 
     def _compare_gradients(self, answer: Answer, case: int) -> None:

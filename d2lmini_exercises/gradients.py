@@ -41,8 +41,7 @@ def expect_gradients(answer: Any, right: Callable[..., Tensor], *, given: str, *
         if gradient is None:
             raise WrongAnswer(claim, _CUT, given=given, got="no gradient")
         hint = "the numbers are right, their gradient is not: is a part of the way cut off?"
-        near = max(1e-3, 1e-5 * own.abs().max().item())
-        expect_close(gradient.to(found.dtype), own, claim=claim, given=given, hint=hint, tolerance=near)
+        expect_close(gradient.to(found.dtype), own, claim=claim, given=given, hint=hint, tolerance=1e-3)
 
 
 def _run(answer: Any, leaves: list[Tensor], claim: str, given: str) -> Tensor:
