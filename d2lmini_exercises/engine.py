@@ -52,12 +52,14 @@ class Case:
         hint: for what makes none of the mistakes on this input; without it, the hint of the exercise.
         claim: what holds on this input; without it, the claim of the exercise.
         tolerance: how far a number may be off.
+        trained: whether its gradient counts, if that of the exercise does.
     """
 
     code: str
     hint: str = ""
     claim: str = ""
     tolerance: float = 1e-4
+    trained: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class Exercise:
         right: a right answer; what its keywords are told makes it wrong. It returns a tensor, a number, or several.
         cases: inputs, the plainest first.
         mistakes: the hint for each, and what makes it: keywords of `right`, or an answer; or several of these.
-        claim: what a right answer is, as a sentence.
+        claim: what a right answer is, as a sentence; `{}` stands for the part.
         verified: the sentence for a right answer.
         hint: for what makes none of the mistakes.
         use: how an answer is used on the arguments of a case, which it names behind the answer. It may raise
@@ -112,8 +114,9 @@ class Exercise:
                 raise WrongAnswer(claim, describe_change(given[changed]), given=case.code, got=own[changed])
             if wrong:
                 self._refuse(found[-1], i, hint)
-        for i in range(len(self.cases) if self.trained else 0):
-            self._compare_gradients(answer, i)
+        for i, case in enumerate(self.cases):
+            if self.trained and case.trained:
+                self._compare_gradients(answer, i)
         return self.verified
 
     def _compare_gradients(self, answer: Answer, case: int) -> None:
@@ -212,8 +215,9 @@ class Exercise:
         if self.parts:
             if not isinstance(got, (tuple, list)) or len(got) != len(self.parts):
                 told = f"return {' and '.join(self.parts)}, in a tuple"
-                raise WrongAnswer(claim, hint or told, given=case.code, got=type(got).__name__)
-            pairs = [(*both, f"{claim}: {part}") for *both, part in zip(got, expected, self.parts, strict=True)]
+                raise WrongAnswer(claim.replace("{}", "it"), hint or told, given=case.code, got=type(got).__name__)
+            claim = claim if "{}" in claim else f"{claim}: {{}}"
+            pairs = [(*both, claim.replace("{}", part)) for *both, part in zip(got, expected, self.parts, strict=True)]
         told = hint or case.hint or self.hint
         for one, right, claim in pairs:
             wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer, checker, expect_function
+from d2lmini_exercises.core import WrongAnswer
+from d2lmini_exercises.engine import Case, exercise
 
 Loss = Callable[[Any], Any]
 _MOST = 100  # heads that are read
-_Choices = tuple[list[int], ...]  # sets of heads, each of them right
 
 
-class Counted:
-    """The loss of a model for gates that are 1 or 0, of any dtype; it notes which gates it was given."""
+def look(loss: Loss, num_heads: int) -> Loss:
+    """The loss for gates that are 1 or 0, of any dtype, as a tensor of one number; it looks at what it is given."""
 
-    def __init__(self, loss: Loss, num_heads: int, given: str) -> None:
-        self.loss, self.num_heads, self.given, self.seen = loss, num_heads, given, set[tuple[float, ...]]()
-
-    def __call__(self, gates: Any) -> Tensor:
-        """The loss as a tensor of one number."""
+    def measure(gates: Any) -> Tensor:
         shape = tuple(gates.shape) if hasattr(gates, "shape") else (len(gates),)
-        if shape != (self.num_heads,):
+        if shape != (num_heads,):
             hint = "a gate for each head: num_heads gates, whatever num_heads is"
-            claim = "loss is given gates (num_heads,)"
-            raise WrongAnswer(claim, hint, given=self.given, expected=(self.num_heads,), got=shape)
+            raise WrongAnswer("loss is given gates (num_heads,)", hint, expected=(num_heads,), got=shape)
         numbers = tuple(float(gate) for gate in gates)
         if not {*numbers} <= {0.0, 1.0}:
             hint = "1 leaves a head as it is, 0 removes a head: nothing between them, nothing beyond"
-            raise WrongAnswer("each gate is 0 or 1", hint, given=self.given, got=list(numbers))
-        self.seen.add(numbers)
-        return torch.tensor(self.loss(numbers), dtype=torch.float64)
+            raise WrongAnswer("each gate is 0 or 1", hint, got=[*numbers])
+        return torch.tensor(loss(numbers), dtype=torch.float64)
+
+    return measure
+
+
+def loss_without(loss: Loss, num_heads: int, off: Iterable[int]) -> float:
+    gates = torch.ones(num_heads)
+    gates[[*off]] = 0
+    return float(loss(gates))
 
 
 def read_heads(found: Any) -> list[int] | None:
@@ -43,110 +46,106 @@ def read_heads(found: Any) -> list[int] | None:
         found = found[:_MOST].tolist() if found.dim() == 1 else None
     if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
         return None
-    found = islice(found, _MOST)
-    heads = [head.item() if hasattr(head, "item") else head for head in found]
+    heads = [head.item() if hasattr(head, "item") else head for head in itertools.islice(found, _MOST)]
     if not all(isinstance(head, (int, float)) and float(head).is_integer() for head in heads):
         return None
     return [int(head) for head in heads]
 
 
-def _twins(g: Any) -> float:
-    return 0.5 + 5 * (1 - max(g[1], g[4])) + 3 * (1 - g[0]) + 4 * (1 - g[2]) + 0.5 * (1 - g[3]) + 3.5 * (1 - g[5])
+def prune(
+    loss: Loss, num_heads: int, keep: int,
+    *, change: Callable[[float], float] = float, start: float = math.inf, place: int = 0, fresh: bool = True,
+    reopen: bool = False,
+) -> list[int]:  # fmt: skip
+    """The heads that stay, right unless told otherwise.
 
-
-def _greedy_trap(g: Any) -> float:
-    """Head 0 alone is better than 1 or 2 alone, but it is the one that is missed least while both are there."""
-    return 9.0 - 4 * (g[1] + g[2]) - g[0] * (5 - 3 * (g[1] + g[2]) + 1.1 * g[1] * g[2])
-
-
-_CODE = {
-    "0.5 + 5 * (1 - max(g[1], g[4])) + 3 * (1 - g[0]) + 4 * (1 - g[2]) + 0.5 * (1 - g[3]) + 3.5 * (1 - g[5])": _twins,
-    "9 - 4 * (g[1] + g[2]) - g[0] * (5 - 3 * (g[1] + g[2]) + 1.1 * g[1] * g[2])": _greedy_trap,
-    # head 2 does harm
-    "0.05 - 0.01 * g[0] - 0.02 * g[1] + 0.03 * g[2]": lambda g: 0.05 - 0.01 * g[0] - 0.02 * g[1] + 0.03 * g[2],
-    # 1 and 2 are worth 4 together and nothing alone
-    "7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2": lambda g: 7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2,
-    "g[0]": lambda g: g[0],
-    # a score below 0 is a loss as well
-    "2 - 4 * g[0] - 3 * g[1] - g[2]": lambda g: 2 - 4 * g[0] - 3 * g[1] - g[2],
-    # neither the first head nor the last one goes first, nor the one that takes the place of 1
-    "2e7 - 5e6 * g[0] - 1e4 * g[1] - 4e6 * g[2] - 3e6 * g[3]": lambda g: (
-        2e7 - 5e6 * g[0] - 1e4 * g[1] - 4e6 * g[2] - 3e6 * g[3]
-    ),
-    # more heads than the models of the chapter have
-    "60 - sum((10 - i) * g[i] for i in range(10))": lambda g: 60 - sum((10 - i) * g[i] for i in range(10)),
-}
-
-
-@checker("prune-carefully")
-def check_prune_carefully(prune: Any) -> str:
-    """`prune(loss, num_heads, keep)` returns the heads that are left when the least missed one goes each time."""
-    expect_function(prune)
-    twins, trap, harmful, together, single, negative, large, many = _CODE
-    cases: list[tuple[str, int, int, _Choices]] = [
-        (twins, 6, 4, ([0, 2, 4, 5], [0, 1, 2, 5])),
-        (twins, 6, 6, ([0, 1, 2, 3, 4, 5],)),
-        (large, 4, 2, ([0, 2],)),
-        (twins, 6, 1, ([4], [1])),
-        (harmful, 3, 2, ([0, 1],)),
-        (trap, 3, 1, ([1], [2])),
-        (together, 5, 2, ([1, 2],)),
-        (twins, 6, 5, ([0, 2, 3, 4, 5], [0, 1, 2, 3, 5])),
-        (single, 1, 1, ([0],)),
-        (negative, 3, 2, ([0, 1],)),
-        (many, 10, 9, ([0, 1, 2, 3, 4, 5, 6, 7, 8],)),
-    ]
-    for code, num_heads, keep, expected in cases:
-        given = f"num_heads, keep = {num_heads}, {keep}; loss = lambda g: {code}"
-        loss = Counted(_CODE[code], num_heads, given)
-        found = prune(loss, num_heads, keep)
-        heads = read_heads(found)
-        if heads is None or isinstance(found, (set, frozenset)):  # a set has no order
-            raise WrongAnswer("it returns the heads that are left", "return a list", given=given, got=found)
-        if sorted(heads) not in expected:
-            hint = _find_pruning_hint(loss, num_heads, keep, sorted(heads), expected)
-            if code == trap and heads == [0]:
-                hint = "begin with all heads: which set with one head fewer has the lowest loss? Go on from there"
-            if code == negative:
-                hint = "losses are below 0 here, and -5 is smaller than -2: which head goes first?"
-            if code == large:
-                hint = "losses may be as large as you like: what is the first of them compared with?"
-            claim = "at each step the least missed head goes"
-            raise WrongAnswer(claim, hint, given=given, expected=expected[0], got=heads)
-        if heads != sorted(heads):
-            raise WrongAnswer("they come in increasing order", "sort them", given=given, got=heads)
-    return "measured again after each removal: one of two twins stays"
-
-
-def _find_pruning_hint(loss: Counted, num_heads: int, keep: int, found: list[int], expected: _Choices) -> str:
-    if any(sorted({*found, *right}) == list(range(num_heads)) and not {*found} & {*right} for right in expected):
-        return "return the heads that stay, not those that go"
-    if len(found) != keep:
-        return f"{keep} heads are to be left: how often does your loop run?"
-    alone, asked = [], bool(loss.seen)
-    for head in range(num_heads):
-        gates = torch.ones(num_heads)
-        gates[head] = 0
-        alone.append(float(loss(gates)))
-    if asked and found in [_prune_once(loss, num_heads, keep, place) for place in (0, 1, -1)]:
-        return "does each round begin with a fresh comparison? Its losses may all be larger than those of the last one"
-    ranked = sorted(range(num_heads), key=alone.__getitem__)
-    if found == sorted(ranked[-keep:]):
-        return "is each choice made afresh? After one twin has gone, how important is the other?"
-    if found == sorted(ranked[:keep]):
-        return "those are the least missed ones: they go, the others stay"
-    return "for each head that is left: the loss without it and without those that went before. Remove the smallest"
-
-
-def _prune_once(loss: Loss, num_heads: int, keep: int, place: int) -> list[int]:
-    """What is left where the smallest loss so far is never forgotten, and the head at this place goes in its stead."""
-    left, least = list(range(num_heads)), float("inf")
+    Each round looks for the smallest loss below `start`, or, if it is not `fresh`, below that of the last round; where
+    it finds none, the head at this place goes.
+    """
+    left, least = [*range(num_heads)], start
     while len(left) > keep:
-        goes = left[place]
+        least, goes = start if fresh else least, left[place]
         for head in left:
-            gates = torch.zeros(num_heads)
-            gates[[other for other in left if other != head]] = 1
-            if float(loss(gates)) < least:
-                least, goes = float(loss(gates)), head
+            gone = {*range(num_heads)} - {*left}
+            found = change(loss_without(loss, num_heads, [head] if reopen else [*gone, head]))
+            if found < least:
+                least, goes = found, head
         left.remove(goes)
     return left
+
+
+def prune_forward(loss: Loss, num_heads: int, keep: int) -> list[int]:
+    left = [*range(num_heads)]
+    while len(left) > num_heads - keep:
+        left.remove(min(left, key=lambda head: loss_without(loss, num_heads, {*left} - {head})))
+    return sorted({*range(num_heads)} - {*left})
+
+
+def prune_best(loss: Loss, num_heads: int, keep: int) -> list[int]:
+    every = itertools.combinations(range(num_heads), keep)
+    return [*min(every, key=lambda stay: loss_without(loss, num_heads, {*range(num_heads)} - {*stay}))]
+
+
+def use(answer: Any, loss: Loss, num_heads: int, keep: int) -> Tensor:
+    """The heads that an answer keeps."""
+    found = answer(look(loss, num_heads), num_heads, keep)
+    heads = read_heads(found)
+    if heads is None or isinstance(found, (set, frozenset)):  # a set has no order
+        raise WrongAnswer("it returns the heads that are left", "return a list", got=found)
+    if heads != sorted(heads):
+        raise WrongAnswer("they come in increasing order", "sort them", got=heads)
+    return torch.tensor(heads)
+
+
+TWINS = (  # the second of the twins 2 and 4 is worth a little more
+    "0.5 + 5 * (1 - max(g[2], g[4])) + 3 * (1 - g[0]) + 4 * (1 - g[1]) + 0.5 * (1 - g[3]) + 3.5 * (1 - g[5]) "
+    "- 0.01 * g[4]"
+)
+LOSSES: tuple[tuple[str, int, int], ...] = (
+    (TWINS, 6, 4),
+    (TWINS, 6, 6),
+    # neither the first head nor the last one goes first, nor the one that takes the place of 1
+    ("2e7 - 5e6 * g[0] - 1e4 * g[1] - 4e6 * g[2] - 3e6 * g[3]", 4, 2),
+    (TWINS, 6, 1),
+    ("0.05 - 0.01 * g[0] - 0.02 * g[1] + 0.03 * g[2]", 3, 2),  # head 2 does harm
+    # head 0 alone is better than 1 or 2 alone, but it is the one that is missed least while both are there
+    ("9 - 4.1 * g[1] - 4 * g[2] - g[0] * (5 - 3 * (g[1] + g[2]) + 1.1 * g[1] * g[2])", 3, 1),
+    ("7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2", 5, 2),  # 1 and 2 are worth 4 together and nothing alone
+    (TWINS, 6, 5),
+    ("g[0]", 1, 1),
+    ("2 - 4 * g[0] - 3 * g[1] - g[2]", 3, 2),  # a score below 0 is a loss as well
+    ("60 - sum((10 - i) * g[i] for i in range(10))", 10, 9),  # more heads than the models of the chapter have
+)
+FEW = "keep heads are to be left: how often does your loop run?"
+exercise(
+    "prune-carefully",
+    prune,
+    tuple(Case(f"num_heads, keep = {n}, {keep}; loss = lambda g: {code}") for code, n, keep in LOSSES),
+    {
+        "return the heads that stay, not those that go": (
+            lambda loss, n, keep: sorted({*range(n)} - {*prune(loss, n, keep)})
+        ),
+        FEW: tuple(lambda loss, n, keep, by=by: prune(loss, n, max(keep + by, 0)) for by in (-1, 1)),
+        "does each round begin with a fresh comparison? Its losses may all be larger than those of the last one": tuple(
+            {"fresh": False, "place": place} for place in (0, 1, -1)
+        ),
+        "is each choice made afresh? After one twin has gone, how important is the other?": {"reopen": True},
+        "those are the least missed ones: they go, the others stay": (
+            {"change": lambda loss: -loss}, {"change": lambda loss: -loss, "reopen": True}
+        ),
+        "losses may be as large as you like: what is the first of them compared with?": (
+            *({"start": start, "place": place} for start in (10, 100, 1e4, 1e6) for place in (0, 1, -1)),
+            {"change": lambda loss: min(loss, 100.0)},
+        ),
+        "begin with all heads: which set with one head fewer has the lowest loss? Go on from there": (
+            prune_forward, prune_best
+        ),
+        "losses are below 0 here, and -5 is smaller than -2: which head goes first?": (
+            {"change": abs}, {"change": lambda loss: max(0.0, loss)}
+        ),
+    },
+    claim="at each step the least missed head goes",
+    verified="measured again after each removal: one of two twins stays",
+    hint="for each head that is left: the loss without it and without those that went before. Remove the smallest",
+    use=use,
+)  # fmt: skip
