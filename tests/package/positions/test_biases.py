@@ -172,5 +172,3 @@ def test_a_scheme_for_another_head_size_is_refused() -> None:
     mha, X = d2l.MultiHeadAttention(12, 12, 12, 12, 2, 0.0, positions=scheme("relative-keys")).double(), drawn(1, 4, 12)
     with pytest.raises(ValueError, match=r"head_size=4, got \(1, 2, 4, 6\)"):
         mha(X, X, X)
-    with pytest.raises(ValueError, match=r"\(batch, num_heads, steps, size\), .*got \(1, 4, 12\)"):
-        d2l.RotaryEmbedding()(X, X)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from torch import nn
 import d2lmini as d2l
 from d2lmini.positions.biases import T5PositionBias
 from tests.package.positions.shared import NAMES, drawn, scheme
+from tests.package.refusals import Row, assert_refused
 
 
 @pytest.mark.parametrize(
@@ -78,51 +78,41 @@ def test_what_is_made_by_default() -> None:
     assert d2l.make_positions("t5", 8, 2)[1].bidirectional  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: d2l.apply_rotary(torch.zeros(2, 5)), "must be even and at least 2, got 5"),
-        (lambda: d2l.apply_rotary(torch.zeros(2, 0)), "must be even and at least 2, got 0"),
-        (lambda: d2l.apply_rotary(torch.zeros(4)), r"X must hold floating-point .*\(4,\)"),
-        (lambda: d2l.apply_rotary(torch.zeros(2, 4, dtype=torch.long)), "X must hold floating-point .*int64"),
-        (lambda: d2l.apply_rotary([1.0]), "got list"),  # type: ignore[arg-type]
-        (lambda: d2l.apply_rotary(torch.zeros(2, 4), -1), "offset must be an integer of at least 0 .*, got -1"),
-        (lambda: d2l.apply_rotary(torch.zeros(2, 4), base=0), "base must be a number of at least 1, got 0"),
-        (lambda: d2l.RotaryEmbedding(math.inf), "base must be a number of at least 1, got inf"),
-        (lambda: d2l.RotaryEmbedding(math.nan), "base must be a number of at least 1, got nan"),
-        (lambda: d2l.RotaryEmbedding(0.5), "base must be a number of at least 1, got 0.5"),
-        (lambda: d2l.RotaryEmbedding("x"), "base must be a number of at least 1, got 'x'"),  # type: ignore[arg-type]
-        (lambda: d2l.apply_rotary(torch.zeros(2, 4), 2**53), "offset must be an integer of at least 0 .*and at most"),
-        (lambda: d2l.RotaryEmbedding(pairing="half"), "pairing must be one of 'adjacent', 'halves', got 'half'"),
-        (lambda: d2l.alibi_slopes(0), "num_heads must be an integer of at least 1"),
-        (lambda: d2l.RelativePositionBias(2, 0), "max_distance must be an integer of at least 1"),
-        (lambda: d2l.RelativePositionBias(0), "num_heads must be an integer of at least 1"),
-        (lambda: d2l.RelativePositionKeys(0), "head_size must be an integer of at least 1"),
-        (lambda: d2l.RelativePositionKeys(4, -1), "max_distance must be an integer of at least 1"),
-        (lambda: T5PositionBias(0), "num_heads must be an integer of at least 1"),
-        (lambda: T5PositionBias(2, 30), "divisible by 4 .*num_buckets=30, max_distance=128"),
-        (lambda: T5PositionBias(2, 31, bidirectional=False), "divisible by 2 .*num_buckets=31"),
-        (lambda: T5PositionBias(2, 32, 8), "max_distance be more than num_buckets / 4.*max_distance=8"),
-        (lambda: d2l.t5_buckets(torch.tensor([0.5])), "offsets must be a tensor of integers, got torch.float32"),
-        (lambda: d2l.t5_buckets(3), "offsets must be a tensor of integers, got int"),  # type: ignore[arg-type]
-        (lambda: d2l.relative_offsets(5, 4), "num_queries=5, num_keys=4"),
-        (lambda: d2l.relative_offsets(2.5, 3), "must be integers, got 2.5 and 3"),  # type: ignore[arg-type]
-        (lambda: d2l.relative_offsets(True), "must be integers, got True"),
-        (lambda: d2l.t5_buckets(torch.tensor([True])), "a tensor of integers, got torch.bool"),
-        (lambda: d2l.t5_buckets(torch.tensor([1j])), "a tensor of integers, got torch.complex64"),
-        (lambda: d2l.t5_buckets(torch.tensor(1), num_buckets=0), "num_buckets must be an integer of at least 1"),
-        (lambda: d2l.t5_buckets(torch.tensor(1), max_distance=9.5), "max_distance must be an integer"),  # type: ignore[arg-type]
-        (lambda: d2l.RotaryEmbedding()([1], [2]), "must be tensors, got list and list"),
-        (lambda: d2l.RotaryEmbedding()(drawn(1, 1, 2, 4), drawn(1, 1, 2, 6)), "share an even size, got 4 and 6"),
-        (lambda: d2l.RotaryEmbedding()(drawn(1, 1, 2, 3), drawn(1, 1, 2, 3)), "share an even size, got 3 and 3"),
-        (lambda: d2l.ALiBi(2)(drawn(1, 2, 3, 4), drawn(5, 2, 3, 4)), "the same batch and heads"),
-        (lambda: d2l.ALiBi(0), "num_heads must be an integer of at least 1"),
-        (lambda: d2l.relative_offsets(-1, 4), "num_queries=-1, num_keys=4"),
-    ],
-)
-def test_what_is_not_allowed_is_named(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
+SOME, BASES = torch.zeros(2, 4), {repr(n): (n,) for n in (0, math.inf, math.nan, 0.5, "x")}
+WRONG: list[Row] = [
+    (d2l.apply_rotary, "X", {"list": ([1.0],), "(4,)": (SOME[0],), "int64": (SOME.long(),)}),
+    (d2l.apply_rotary, "size", {"5": (torch.zeros(2, 5),), "0": (torch.zeros(2, 0),)}),
+    (d2l.apply_rotary, "offset", {repr(n): (SOME, n) for n in (-1, 2**53)}),
+    (lambda base: d2l.apply_rotary(SOME, base=base), "base", BASES),
+    (d2l.RotaryEmbedding, "base", BASES),
+    (lambda pairing: d2l.RotaryEmbedding(pairing=pairing), "pairing", {"'half'": ("half",)}),
+    (d2l.RotaryEmbedding(), "queries", {"list": ([1], [2]), "(1, 4, 12)": (drawn(1, 4, 12), drawn(1, 4, 12))}),
+    (
+        d2l.RotaryEmbedding(),
+        "keys",
+        {f"{n} and {k}": (drawn(1, 1, 2, n), drawn(1, 1, 2, k)) for n, k in [(4, 6), (3, 3)]},
+    ),
+    (d2l.ALiBi(2), "keys", {"(5, 2, 3, 4)": (drawn(1, 2, 3, 4), drawn(5, 2, 3, 4))}),
+    *[(make, "num_heads", {"0": (0,)}) for make in (d2l.alibi_slopes, d2l.ALiBi, d2l.RelativePositionBias)],
+    (T5PositionBias, "num_heads", {"0": (0,)}),
+    (d2l.RelativePositionKeys, "head_size", {"0": (0,)}),
+    *[(make, "max_distance", {"0": (4, 0)}) for make in (d2l.RelativePositionBias, d2l.RelativePositionKeys)],
+    (T5PositionBias, "num_buckets", {"30": (2, 30), "8": (2, 32, 8)}),
+    (lambda n: T5PositionBias(2, n, bidirectional=False), "num_buckets", {"31": (31,)}),
+    (d2l.t5_buckets, "offsets", {"float32": (SOME,), "int": (3,), "bool": (SOME > 0,), "complex64": (SOME * 1j,)}),
+    (lambda n: d2l.t5_buckets(torch.tensor(1), num_buckets=n), "num_buckets", {"0": (0,)}),
+    (lambda n: d2l.t5_buckets(torch.tensor(1), max_distance=n), "max_distance", {"9.5": (9.5,)}),
+    (
+        d2l.relative_offsets,
+        "num_queries",
+        {"=5, num_keys=4": (5, 4), "2.5 and 3": (2.5, 3), "True": (True,), "=-1, num_keys=4": (-1, 4)},
+    ),
+]
+
+
+@pytest.mark.parametrize("row", WRONG)
+def test_what_is_not_allowed_is_named(row: Row) -> None:
+    assert_refused(row)
 
 
 @pytest.mark.parametrize("name", NAMES)

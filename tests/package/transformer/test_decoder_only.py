@@ -23,6 +23,13 @@ def writer(**kwargs: Any) -> d2l.DecoderOnlyTransformer:
     return made
 
 
+def reader(**kwargs: Any) -> d2l.TransformerDecoder:
+    torch.manual_seed(0)
+    made = d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0, True, max_len=20, **kwargs).double()
+    shake(made)
+    return made
+
+
 @either_norm
 def test_it_is_pytorchs_encoder_with_a_causal_mask(norm_first: bool) -> None:
     ours = writer(norm_first=norm_first, positions="none")
@@ -54,14 +61,6 @@ def test_token_by_token_is_the_parallel_pass(positions: str, sizes: list[int], n
     torch.testing.assert_close(torch.cat(rows, dim=2), expected_weights[1])
 
 
-@every_scheme
-def test_no_token_sees_a_later_one(positions: str) -> None:
-    model, tokens = writer(positions=positions), torch.randint(11, (2, 6))
-    changed = torch.cat([tokens[:, :4], (tokens[:, 4:] + 1) % 11], dim=1)
-    torch.testing.assert_close(model(changed)[:, :4], model(tokens)[:, :4], atol=0, rtol=0)
-    assert (model(changed)[:, 4:] - model(tokens)[:, 4:]).abs().min(-1).values.max() > 1e-3
-
-
 def pad_left(prompts: list[Tensor]) -> tuple[Tensor, Tensor]:
     longest = max(map(len, prompts))
     padding = torch.tensor([longest - len(prompt) for prompt in prompts])
@@ -85,9 +84,7 @@ def test_prompts_padded_on_the_left_are_read_as_alone(positions: str, norm_first
 
 @every_scheme
 def test_a_decoder_with_a_memory_takes_padded_prompts_too(positions: str) -> None:
-    torch.manual_seed(0)
-    model = d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0, True, max_len=20, positions=positions).double()
-    shake(model)
+    model = reader(positions=positions)
     E, lens, prompts = drawn(2, 4, 12), torch.tensor([4, 2]), [torch.randint(11, (n,)) for n in (2, 5)]
     tokens, padding = pad_left(prompts)
     logits, state, _ = model.step(tokens, model.start(E, lens, left_padding=padding))
@@ -133,64 +130,28 @@ def test_a_state_keeps_its_own_padding_and_no_gradient_is_nan() -> None:
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
-def test_one_state_can_be_continued_in_two_ways() -> None:
-    model = writer()
-    _, state, _ = model.step(torch.tensor([[1, 2]]), model.start())
+@every_scheme
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("crosses", [False, True])
+def test_no_token_sees_a_later_one(positions: str, training: bool, crosses: bool) -> None:
+    """D2L's decoder has no causal mask in evaluation: there a later token changes earlier logits."""
+    model, rest = (reader(positions=positions), (drawn(2, 4, 12),)) if crosses else (writer(positions=positions), ())
+    tokens = torch.randint(11, (2, 6))
+    changed = torch.cat([tokens[:, :4], (tokens[:, 4:] + 1) % 11], dim=1)
+    before, after = (model.train(training)(each, *rest) for each in (tokens, changed))
+    torch.testing.assert_close(after[:, :4], before[:, :4], atol=0, rtol=0)
+    assert (after[:, 4:] - before[:, 4:]).abs().min(-1).values.max() > 1e-6
+
+
+@pytest.mark.parametrize(("make", "rest"), [(writer, ()), (reader, (drawn(1, 4, 12),))])
+def test_one_state_can_be_continued_in_two_ways_and_hooks_are_called(make: Any, rest: tuple[Tensor, ...]) -> None:
+    model, called = make(), []
+    _, state, _ = model.step(torch.tensor([[1, 2]]), model.start(*rest))
     for token in (3, 4):
         logits, _, _ = model.step(torch.tensor([[token]]), state)
-        torch.testing.assert_close(logits[:, 0], model(torch.tensor([[1, 2, token]]))[:, 2])
-
-
-def test_hooks_on_its_attentions_are_called() -> None:
-    model, called = writer(), []
-    for name, module in model.named_modules():
-        if isinstance(module, d2l.MultiHeadAttention):
-            module.register_forward_hook(lambda *_, name=name: called.append(name))  # type: ignore[misc]
-    model(torch.tensor([[1, 2]]))
-    assert called == ["blks.0.attention", "blks.1.attention"]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda m: m.start(left_padding=[1]), "left_padding must be a tensor of integers, got list"),
-        (
-            lambda m: m.start(left_padding=torch.tensor([0.0])),
-            "left_padding must be a tensor of integers, got torch.float",
-        ),
-        (lambda m: m.start(left_padding=torch.tensor([0, -1])), "left_padding must be at least 0, got -1"),
-        (
-            lambda m: m.start(left_padding=torch.zeros(2, 1).long()),
-            r"left_padding must have shape \(batch,\), got \(2, 1\)",
-        ),
-        (
-            lambda m: m(torch.zeros(3, 2).long(), left_padding=torch.tensor([0, 1])),
-            r"tokens must have the batch size of the state, 2, got \(3, 2\)",
-        ),
-        (
-            lambda m: m.step(torch.zeros(3, 2).long(), m.step(torch.zeros(2, 2).long(), m.start())[1]),
-            r"tokens must have the batch size of the state, 2, got \(3, 2\)",
-        ),
-        (
-            lambda m: m(torch.zeros(2, 4).long(), left_padding=torch.tensor([0, 5])),
-            "left_padding must be at most 4, the number of tokens, got 5",
-        ),
-        (lambda m: m(torch.zeros(1, 21).long()), "a sequence of length 21 does not fit into max_len=20"),
-        (lambda m: m(torch.tensor([[11]])), r"tokens must lie in 0\.\.10, got values from 11 to 11"),
-        (lambda m: m.step(torch.tensor([[1]]), None), "state must be what start or step has returned, got NoneType"),
-    ],
-)
-def test_bad_input_is_refused(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(writer())
-
-
-def test_a_state_of_the_other_kind_is_refused() -> None:
-    other = d2l.TransformerDecoder(11, 12, 20, 3, 2, 0.0, True, max_len=20).double()
-    tokens = torch.tensor([[1]])
-    with pytest.raises(ValueError, match="state must have a memory of 0 blocks and a past of 0 or 2, got 2 and 0"):
-        writer().step(tokens, other.start(drawn(1, 4, 12)))
-    with pytest.raises(ValueError, match="state must have a memory of 2 blocks and a past of 0 or 2, got 0 and 0"):
-        other.step(tokens, writer().start())
-    with pytest.raises(ValueError, match=r"left_padding must have shape \(1,\), got \(2,\)"):
-        other.start(drawn(1, 4, 12), left_padding=torch.tensor([0, 1]))
+        torch.testing.assert_close(logits[:, 0], model(torch.tensor([[1, 2, token]]), *rest)[:, 2])
+    attentions = [part for part in model.modules() if isinstance(part, d2l.MultiHeadAttention)]
+    for attention in attentions:
+        attention.register_forward_hook(lambda module, *_: called.append(module))
+    model(torch.tensor([[1, 2]]), *rest)
+    assert called == attentions and len(called) == (4 if rest else 2)

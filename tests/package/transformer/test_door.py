@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,118 @@ WRONG: list[Row] = [
         {"got torch.float32 (1,": ((kept(1), kept(1)),)},
     ),
     (lambda n: DECODER(OUTSIDE, torch.zeros(1, 3, 6), left_padding=torch.tensor([n])), "left_padding", {"got 3": (3,)}),
+]
+
+STACKS = [d2l.TransformerEncoder, d2l.TransformerDecoder, d2l.DecoderOnlyTransformer]
+SETTINGS: dict[str, list[Any]] = {
+    "vocab_size": [0], "num_hiddens": [-2, 8.0], "ffn_num_hiddens": [1.5], "num_heads": [3], "num_blks": [0],
+    "dropout": [1.5, None], "use_bias": [0], "norm_first": ["no"], "positions": ["rotery"],
+}  # fmt: skip
+
+
+def small(kind: Any, name: str = "num_blks", value: Any = 2) -> Any:
+    sizes = {"vocab_size": 7, "num_hiddens": 8, "ffn_num_hiddens": 16, "num_heads": 2, "num_blks": 2, "dropout": 0.0}
+    return kind(**(sizes | {"max_len": 10, name: value}))
+
+
+def under_autocast(past: Any) -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        CROSSING(ROWS, MEMORY, past=past)
+
+
+MODELS = ENCODER, READER, WRITER = [small(kind) for kind in STACKS]
+TWO, ROWS, MEMORY = torch.zeros(2, 1, dtype=torch.long), torch.zeros(2, 3, 8), (torch.zeros(2, 2, 3, 4),) * 2
+BLOCKS = [kind(8, 16, 2, 0.0) for kind in (d2l.TransformerEncoderBlock, DecoderOnlyBlock)]
+CROSSING, HEADS = d2l.TransformerDecoderBlock(8, 16, 2, 0.0), d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0)
+KEPT = torch.zeros(2, 3, 4, 4)
+READ, WRITTEN = READER.step(TWO, READER.start(ROWS))[1], WRITER.step(TWO, WRITER.start())[1]
+HALF = tuple((K.half(), V.half()) for K, V in READ.past)
+LONGER = (READ.past[0], tuple(torch.cat([part, part], 2) for part in READ.past[1]))
+WIDE, FULL = small(d2l.TransformerDecoder, "num_hiddens", 16), WRITER.step(TWO.expand(2, 10), WRITER.start())[1]
+FOREIGN = {
+    f"got {n} and {n}": (TWO, other.step(TWO, other.start(ROWS))[1])
+    for n, other in ((n, small(d2l.TransformerDecoder, "num_blks", n)) for n in (1, 3))
+}
+RIGHT += [(model.embed, [(torch.zeros(0, 2).int(),)]) for model in MODELS]
+WRONG += [
+    *[
+        (lambda value, kind=kind, name=name: small(kind, name, value), name, {repr(n): (n,) for n in values})
+        for kind in STACKS
+        for name, values in SETTINGS.items()
+    ],
+    *[
+        (
+            model.embed,
+            "tokens",
+            {"0..6, got values from 7 to 7": (TWO + 7,), "-1 to -1": (TWO - 1,), "int64 (2,)": (TWO[:, 0],)}
+            | {"float32": (TWO.float(),), "list": ([[1]],), "uint8": (TWO.byte(),), "bool": (TWO.bool(),)},
+        )
+        for model in MODELS
+    ],
+    *[(model.embed, "max_len", {"11": (torch.zeros(1, 11).long(),)}) for model in MODELS],
+    *[
+        (call, "X", {"9": (torch.zeros(2, 5, 9),), "64": (ROWS.double(),), "int64": (ROWS.long(),)})
+        for call in (*BLOCKS, lambda X: CROSSING(X, MEMORY), d2l.PositionWiseFFN(8, 8, 4))
+    ],
+    *[(call, "X", {"(3, 8)": (ROWS[0],), "list": ([[1.0]],)}) for call in (*BLOCKS, lambda X: CROSSING(X, MEMORY))],
+    (d2l.PositionWiseFFN(8, 8, 4), "X", {"str": ("X",)}),
+    (WRITER.step, "offset", {"10": (TWO, FULL)}),
+    (d2l.DotProductAttention, "dropout", {"nan": (math.nan,)}),
+    (d2l.AdditiveAttention, "dropout", {"True": (2, 2, 2, True)}),
+    (d2l.PositionalEncoding, "dropout", {"-0.1": (4, -0.1)}),
+    (READER.start, "memory", {"9": (torch.zeros(2, 3, 9),), "64": (ROWS.double(),), "(3, 8)": (ROWS[0],)}),
+    (
+        READER.start,
+        "memory_valid_lens",
+        {"0..3": (ROWS, TWO[:, 0] + 4), "0.5": (ROWS, torch.tensor([0.5, 1.0])), "list": (ROWS, [1, 2])}
+        | {"got (1,)": (ROWS, TWO[0]), "got (2, 1)": (ROWS, TWO)},
+    ),
+    (lambda n: READER(TWO, ROWS, torch.tensor([n, 1])), "memory_valid_lens", {"0..3": (4,)}),
+    (small(d2l.TransformerDecoder).bfloat16().start, "memory", {"torch.bfloat16": (ROWS,)}),
+    (lambda n: READER.start(ROWS, left_padding=n), "left_padding", {"(2,), got (1,)": (TWO[0],)}),
+    (READER.step, "tokens", {"2, got (1, 1)": (TWO[:1], READ)}),
+    (READER.step, "state", FOREIGN | {"NoneType": (TWO, None), "got 0 and 2": (TWO, WRITTEN)}),
+    (
+        READER.step,
+        "state",
+        {"got 2 and 1": (TWO, READ._replace(past=READ.past[:1])), "[1, 2]": (TWO, READ._replace(past=LONGER))}
+        | {"got 2 and 3": (TWO, READ._replace(past=(*READ.past, READ.past[0])))},
+    ),
+    (READER.step, "past", {"float16": (TWO, READ._replace(past=HALF))}),
+    (
+        READER.step,
+        "past",
+        {"4)": (TWO, WIDE.step(TWO, WIDE.start(torch.zeros(2, 3, 16)))[1]._replace(memory=READ.memory))},
+    ),
+    (WRITER.step, "state", {"NoneType": (TWO, None), "got 2 and 2": (TWO, READ)}),
+    (WRITER.step, "tokens", {"2, got (1, 1)": (TWO[:1], WRITTEN)}),
+    (
+        lambda n: WRITER.start(left_padding=n),
+        "left_padding",
+        {"list": ([1],), "float32": (torch.zeros(1),), "-1": (TWO[0] - 1,), "(2, 1)": (TWO,)},
+    ),
+    (lambda n: WRITER(TWO, left_padding=n), "tokens", {"1, got (2, 1)": (TWO[0],)}),
+    (lambda n: WRITER(TWO, left_padding=n), "left_padding", {"1, the number of tokens, got 5": (TWO[:, 0] + 5,)}),
+    (
+        CROSSING,
+        "memory",
+        {"NoneType": (ROWS, None), "float32": (ROWS, ROWS), "tuple": (ROWS, (1, 2)), "(2, 3, 8)": (ROWS, (ROWS, ROWS))},
+    ),
+    (lambda past: CROSSING(ROWS, MEMORY, past=past), "past", {"(2, 3, 8)": ((ROWS,) * 2,), "(3,)": ((WHOLE,) * 2,)}),
+    (under_autocast, "past", {str(dtype): ((MEMORY[0].to(dtype),) * 2,) for dtype in (torch.int64, torch.float64)}),
+    (HEADS, "queries", {"(2, 3, 6)": (torch.zeros(2, 3, 6), KEPT, KEPT), "(2, 5)": (torch.zeros(2, 5), KEPT, KEPT)}),
+    *[
+        (lambda K, V: HEADS(torch.zeros(2, 3, 5), K, V), "V", {str(dtype): (K, V)})
+        for dtype, K, V in [
+            ("(2, 3, 4, 3)", KEPT[..., 1:], KEPT),
+            ("(2, 3, 3, 4)", KEPT, KEPT[:, :, 1:]),
+            ("(1, 3, 4, 4)", KEPT[:1], KEPT[:1]),
+            ("(2, 4, 4)", KEPT, KEPT[:, 0]),
+            ("float64", KEPT, KEPT.double()),
+            ("int64", KEPT.long(), KEPT.long()),
+            ("float16", KEPT.half(), KEPT.half()),
+        ]
+    ],
 ]
 
 
