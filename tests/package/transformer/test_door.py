@@ -98,8 +98,10 @@ def under_autocast(past: Any) -> None:
 
 MODELS = ENCODER, READER, WRITER = [small(kind) for kind in STACKS]
 TWO, ROWS, MEMORY = torch.zeros(2, 1, dtype=torch.long), torch.zeros(2, 3, 8), (torch.zeros(2, 2, 3, 4),) * 2
-BLOCKS = [kind(8, 16, 2, 0.0) for kind in (d2l.TransformerEncoderBlock, DecoderOnlyBlock)]
-CROSSING, HEADS = d2l.TransformerDecoderBlock(8, 16, 2, 0.0), d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0)
+BLOCKS: list[Any] = [kind(8, 16, 2, 0.0) for kind in (d2l.TransformerEncoderBlock, DecoderOnlyBlock)]
+CROSSING: Any = d2l.TransformerDecoderBlock(8, 16, 2, 0.0)
+HEADS, NETWORK = d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0), d2l.PositionWiseFFN(8, 8, 4)
+TAKERS: list[Any] = [*BLOCKS, lambda X: CROSSING(X, MEMORY), NETWORK]
 KEPT = torch.zeros(2, 3, 4, 4)
 READ, WRITTEN = READER.step(TWO, READER.start(ROWS))[1], WRITER.step(TWO, WRITER.start())[1]
 HALF = tuple((K.half(), V.half()) for K, V in READ.past)
@@ -126,12 +128,9 @@ WRONG += [
         for model in MODELS
     ],
     *[(model.embed, "max_len", {"11": (torch.zeros(1, 11).long(),)}) for model in MODELS],
-    *[
-        (call, "X", {"9": (torch.zeros(2, 5, 9),), "64": (ROWS.double(),), "int64": (ROWS.long(),)})
-        for call in (*BLOCKS, lambda X: CROSSING(X, MEMORY), d2l.PositionWiseFFN(8, 8, 4))
-    ],
-    *[(call, "X", {"(3, 8)": (ROWS[0],), "list": ([[1.0]],)}) for call in (*BLOCKS, lambda X: CROSSING(X, MEMORY))],
-    (d2l.PositionWiseFFN(8, 8, 4), "X", {"str": ("X",)}),
+    *[(call, "X", {"9": (torch.zeros(2, 5, 9),), "64": (ROWS.double(),), "int64": (ROWS.long(),)}) for call in TAKERS],
+    *[(call, "X", {"(3, 8)": (ROWS[0],), "list": ([[1.0]],)}) for call in TAKERS[:-1]],
+    (NETWORK, "X", {"str": ("X",)}),
     (WRITER.step, "offset", {"10": (TWO, FULL)}),
     (d2l.DotProductAttention, "dropout", {"nan": (math.nan,)}),
     (d2l.AdditiveAttention, "dropout", {"True": (2, 2, 2, True)}),
