@@ -197,3 +197,9 @@ def test_the_padding_of_kept_keys_may_hold_anything(filling: float, need_weights
     torch.testing.assert_close(output, expected[0] if need_weights else expected)
     grads = torch.autograd.grad(output.square().sum(), [*caches, mha.W_q.weight])
     assert all(grad.isfinite().all() for grad in grads)
+
+
+def test_a_memory_has_the_dtype_of_the_projections_whatever_that_of_the_head() -> None:
+    model = decoder().bfloat16()
+    model.dense.float()  # a head in float32, as for sampling
+    assert model.start(torch.randn(1, 3, 12).bfloat16()).memory[0][0].dtype == torch.bfloat16
