@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-
-from d2lmini_exercises.convert import convert_tensor, get_rounding
-from d2lmini_exercises.core import WrongAnswer, checker
 from d2lmini_exercises.prediction import Number, prediction
 
 
@@ -63,60 +56,3 @@ prediction(
     ),
     right="all three mixtures are right",
 )
-
-
-@checker("direction-only")
-def check_direction_only(answer: Any) -> str:
-    """Two queries of one direction and keys on which their weights differ."""
-    if not isinstance(answer, (tuple, list)) or len(answer) != 3:
-        raise WrongAnswer("the answer is (query_a, query_b, keys)", "look at the starter's form")
-    rounding = max(1e-6, *map(get_rounding, answer))
-    parts = [convert_tensor(part) for part in answer]
-    if any(part is None or part.is_complex() for part in parts):
-        raise WrongAnswer("the three parts are numbers", "two queries and a few keys, as tensors", got=answer)
-    query_a, query_b, keys = (part.detach().double() for part in parts if part is not None)
-    if query_a.dim() != 1 or query_a.shape != query_b.shape or keys.dim() != 2 or keys.shape[1:] != query_a.shape:
-        raise WrongAnswer(
-            "the shapes are (d,), (d,) and (keys, d)",
-            "two queries and a few keys, all of one width",
-            got=f"{tuple(query_a.shape)}, {tuple(query_b.shape)}, {tuple(keys.shape)}",
-        )
-    if not all(part.isfinite().all() for part in (query_a, query_b, keys)):
-        raise WrongAnswer("all numbers are finite", "with infinite scores there are no weights")
-    if not query_a.any() or not query_b.any():
-        raise WrongAnswer("both queries have a direction", "the zero vector has none", got=[query_a, query_b])
-    # numbers around 1 first: squares of very large and very small ones do not fit
-    directions = [F.normalize(query / query.abs().max(), dim=0) for query in (query_a, query_b)]
-    if (directions[0] - directions[1]).norm() > rounding:
-        opposite = (directions[0] + directions[1]).norm() < rounding
-        hint = "the opposite direction is another one" if opposite else "multiply one query by a number"
-        raise WrongAnswer("both queries have the same direction", hint, given="their directions", got=directions)
-    # exactly of the first one's direction, which rounding has moved
-    query_b = query_a * (query_b.abs().max() / query_a.abs().max())
-    weights = [F.softmax(keys @ query / math.sqrt(len(query)), 0) for query in (query_a, query_b)]
-    difference = (weights[0] - weights[1]).abs().max().item()
-    if not difference >= 0.2:
-        hint = _explain_likeness(query_a, query_b, keys, weights)
-        raise WrongAnswer("some weight differs by 0.2 or more", hint, given="the weights of both queries", got=weights)
-    return "same direction, different weights: the norm of a query matters"
-
-
-def _explain_likeness(query_a: Tensor, query_b: Tensor, keys: Tensor, weights: list[Tensor]) -> str:
-    """Why two queries of one direction have nearly the same weights on these keys."""
-    if torch.equal(query_a, query_b):
-        return "both queries are equally long: make one of them longer"
-    if (keys == keys[:1]).all():
-        return "all keys are equal, and so are the scores of each query: choose keys that differ"
-    if all(weight.max() - weight.min() < 1e-9 for weight in weights):
-        return "do the scores of a query differ at all? Print keys @ query for both"
-    longer = max(query_a, query_b, key=torch.linalg.vector_norm)
-    scores = keys @ longer / math.sqrt(len(longer))
-    if (F.softmax(scores, 0) - F.softmax(1e6 * (scores - scores.max()), 0)).abs().max() < 0.05:
-        return (
-            "both have found their best keys: a longer query changes nothing. Make the other one much shorter: what do "
-            "its weights become?"
-        )
-    difference = (weights[0] - weights[1]).abs().max()
-    return (
-        f"no weight differs by more than {difference:.3f}: make one query much longer, or choose keys that differ more"
-    )

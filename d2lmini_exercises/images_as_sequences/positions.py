@@ -6,49 +6,6 @@ from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 exercise(
-    "grid-positions",
-    lambda by_row, by_column: (by_row[:, None] + by_column).flatten(0, 1),
-    tuple(
-        Case(draw(seed, most=9, by_row=(rows, d), by_column=(columns, d)))
-        for seed, rows, columns, d in ((1, 2, 3, 5), (2, 4, 3, 2), (3, 4, 4, 4), (4, 1, 6, 3))
-    ),
-    {
-        "token 1 lies to the right of token 0: the same row, the next column": lambda r, c: (r + c[:, None]).flatten(
-            0, 1
-        ),
-        "place (i, j) has row i and column j: yours has only one number for both": (
-            lambda r, c: r.repeat(len(c), 1) + c.repeat(len(r), 1)
-        ),
-        "add them, do not multiply": lambda r, c: (r[:, None] * c).flatten(0, 1),
-        "the sum, not the mean": lambda r, c: (r[:, None] + c).flatten(0, 1) / 2,
-        "the sum, not the difference": lambda r, c: (r[:, None] - c).flatten(0, 1),
-        "and the columns?": lambda r, c: r.repeat_interleave(len(c), 0),
-        "and the rows?": lambda r, c: c.repeat(len(r), 1),
-    },
-    claim="place (i, j) has the sum of row vector i and column vector j",
-    verified="a row vector and a column vector at each place, row by row, and both can learn",
-    hint="print which row and which column went into place 1",
-    trained=True,
-)
-
-# Mean accuracy of two encoders of the chapter with these positions.
-prediction(
-    "use-grid",
-    Number(
-        "the accuracy",
-        0.92,
-        hint="replace the positions of Encoder(positions=False) by a module that adds the table, and fit two seeds",
-        mistakes={
-            "without positions it is that much: does your model add the table?": (0.55, 0.6, 0.5),
-            "a share is a number between 0 and 1": 93,
-        },
-        tolerance=0.04,
-    ),
-    right="about as good as a vector for each place, with half as many parameters for the positions",
-)
-
-
-exercise(
     "scrambled-positions",
     lambda P, order: P[order],
     tuple(

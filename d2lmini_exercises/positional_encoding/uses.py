@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 
 import d2lmini as d2l
-from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_shape, read_number
+from d2lmini_exercises.core import WrongAnswer, expect_shape
 from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.positional_encoding.sinusoids import make_table
-from d2lmini_exercises.prediction import Number, prediction
 
 Place = Callable[[Any, Tensor], Tensor]  # the tokens so far, each with its position, or with a wrong one
 _RIGHT: Place = lambda encoding, Z: encoding(Z)  # noqa: E731
@@ -123,116 +121,3 @@ exercise(
     use=use,
     together=2,
 )  # fmt: skip
-
-
-@checker("measure-trust")
-def check_measure_trust(measure: Any) -> str:
-    """`measure(P)`: the first distance at which a position further away has a larger product with row 0, or None."""
-    expect_function(measure)
-    probes = [
-        ("the sinusoids of width 32", make_table(0, 60, 32)),
-        ("the sinusoids of width 16", make_table(0, 60, 16)),
-        ("60 rows of width 32, with 10 in (5.2) instead of 10000", make_table(0, 60, 32, width=128)),
-        ("200 rows of width 6, with 100 in (5.2) instead of 10000", make_table(0, 200, 6, width=12)),
-        *(
-            (f"P = {rows}", torch.tensor(rows, dtype=torch.float64))
-            for rows in (
-                [[2, 0], [4, 0], [2, 9], [1, 0], [3, 1]],
-                [[2, 1], [1, 0], [0, 1], [1, -1], [-3, 4]],
-                [[1, 0], [2, 1], [0, 1], [1, 5]],
-                [[2, 0], [1, 7], [3, 0], [-1, 0], [-2, 8]],
-                [[3, 0], [-1, 1], [-4, 1], [-2, 1], [-2, 5]],
-                [[1, 0], [5, 0], [4, 0], [4.5, 0], [2, 0], [6, 0]],
-                [[1, 0], [1.001, 0], [1, 0], [1.002, 0]],
-            )
-        ),
-    ]
-    found = [_read_distance(measure, given, P) for given, P in probes]
-    expected = [_first_beaten(P) for _, P in probes]
-    for got, right, (given, _) in zip(found, expected, probes, strict=True):
-        if got != right:
-            hint = "print the products of row 0 with rows 1, 2, 3, ...: which of them is exceeded by a later one?"
-            for mistake, wrong in _WRONG_DISTANCES.items():
-                if found == [wrong(P) for _, P in probes]:
-                    hint = mistake
-            raise WrongAnswer(
-                "it finds the first distance that a larger one beats",
-                hint,
-                given=given,
-                expected=str(right),
-                got=str(got),
-            )
-    return "right for sinusoids of four kinds and for seven other tables"
-
-
-def _read_distance(measure: Any, given: str, P: Tensor) -> float | None:
-    try:
-        got = measure(P.clone())
-    except (IndexError, StopIteration, ValueError) as error:
-        if _first_beaten(P) is not None:
-            raise
-        hint = "no distance is beaten: return None then. After the last row there is nothing to compare with"
-        raise WrongAnswer("it finds nothing", hint, given=given, got=type(error).__name__) from error
-    return got if got is None else read_number(got)
-
-
-def _find_first(products: Tensor, *, begin: int = 1, equal: bool = False) -> int | None:
-    later = products.flip(0).cummax(0).values.flip(0)  # the largest from here on
-    beaten = later[1:] >= products[:-1] if equal else later[1:] > products[:-1]
-    return next((k for k in range(begin, len(beaten)) if beaten[k]), None)
-
-
-def _first_beaten(P: Tensor) -> int | None:
-    return _find_first(P @ P[0])
-
-
-def _first_rise(P: Tensor, begin: int = 1) -> int | None:
-    products = (P @ P[0]).tolist()
-    return next((k for k in range(begin, len(products)) if products[k] > products[k - 1]), None)
-
-
-def _add(number: int | None, more: int) -> int | None:
-    return None if number is None else number + more
-
-
-_WRONG_DISTANCES: dict[str, Callable[[Tensor], float | None]] = {
-    "an equal product is not larger": lambda P: _find_first(P @ P[0], equal=True),
-    "the distance is at least 1: row 0 itself is not asked": lambda P: _find_first(P @ P[0], begin=0),
-    "that is where the product rises: which distance is beaten, and may the larger one be further away?": _first_rise,
-    "the first distance after 1 is 2: may the larger product be further away than the next?": (
-        lambda P: _first_rise(P, 2)
-    ),
-    "the larger product may be further away than the next position's": lambda P: _add(_first_rise(P, 2), -1),
-    "row 1 of P is at distance 1: count from there": lambda P: _add(_first_beaten(P), -1),
-    "row 0 of P is at distance 0: count from there": lambda P: _add(_first_beaten(P), 1),
-    "products as they are, with their signs": lambda P: _find_first((P @ P[0]).abs()),
-    "products as they are, with the lengths of the rows": lambda P: _find_first(P @ P[0] / P.norm(dim=1)),
-    "where nothing is beaten, return None": lambda P: _first_beaten(P) or 0,
-}
-
-prediction(
-    "use-trust",
-    Number(
-        "with 100",
-        18,
-        hint="10000 in (5.2) becomes 100: call your function with that table, 60 rows of width 128",
-        mistakes={
-            "that is 10000, as before": 11,
-            "the width is 128, not 32": 5,
-            "that is the distance at which the product rises": 19,
-            "the exponent is -2j/d: with -j/d the waves are those of 10": 4,
-        },
-    ),
-    Number(
-        "with 10",
-        4,
-        hint="10000 in (5.2) becomes 10: call your function with that table, 60 rows of width 128",
-        mistakes={
-            "that is 10000, as before": 11,
-            "that is 100": 18,
-            "that is where the product rises": 7,
-            "is your function right? A larger product may be many places further away": 6,
-        },
-    ),
-    right="18 and 4: at this width 100 is better than both 10000 and 10",
-)

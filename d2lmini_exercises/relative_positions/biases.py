@@ -6,10 +6,8 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, checker, expect_close, expect_function, expect_measured
+from d2lmini_exercises.core import checker, expect_function, expect_measured
 from d2lmini_exercises.prediction import Number, prediction
 
 # Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair.
@@ -55,87 +53,6 @@ prediction(
     ),
     right="264, 0.368 and 0.133: all three are right",
 )
-
-
-@checker("alibi-slopes")
-def check_alibi_slopes(slopes: Any) -> str:
-    """`slopes(num_heads, least)`: the slopes of ALiBi, if the flattest head has the slope `least`."""
-    expect_function(slopes)
-    few = ((8, 2**-8), (4, 2**-12), (2, 0.25), (6, 2**-10), (12, 0.002), (3, 0.01), (7, 0.001), (1, 0.5))
-    for heads, least in (*few, (16, 0.001), (40, 2**-8), (100, 0.002)):
-        expected = _list_slopes(heads, least)
-        given = f"num_heads, least = {heads}, {least:g}"
-        got = slopes(heads, least)
-        found = convert_tensor(got, expected)
-        if found is None:
-            raise WrongAnswer("it returns slopes", "return a tensor or a list", given=given, got=type(got).__name__)
-        if found.dim() == 1 and len(found) != heads:
-            hint = "the heads beyond the power of two need slopes, too, and no others"
-            raise WrongAnswer("there is one slope for each head", hint, given=given, got=found)
-        power = heads.bit_count() == 1
-        hint = "each slope is the first to the power of h, the last is least: is your slope 2 the square of slope 1?"
-        if not power:
-            hint = "take the slopes for the largest power of two first; then, which slopes do the other heads take?"
-        if heads > 12:
-            hint = "for up to 12 heads it is right: which powers of two does your function know?"
-        expect_close(
-            found,
-            expected,
-            claim="each head has its slope",
-            given=given,
-            hint=hint,
-            mistakes=_list_wrong_slopes(heads, least),
-            tolerance=1e-5,
-        )
-    return "right for 1, 2, 3, 4, 6, 7, 8, 12, 16, 40 and 100 heads, each down to another slope"
-
-
-def _raise(least: float, *exponents: float) -> Tensor:
-    return least ** torch.tensor(exponents, dtype=torch.float64)
-
-
-def _list_slopes(heads: int, least: float) -> Tensor:
-    power = 1 << (heads.bit_length() - 1)
-    more = [h / (2 * power) for h in range(1, 2 * power, 2)][: heads - power]
-    return _raise(least, *(h / power for h in range(1, power + 1)), *more)
-
-
-def _list_wrong_slopes(heads: int, least: float) -> dict[str, Tensor]:
-    expected = _list_slopes(heads, least)
-    mistakes = {
-        "a slope is positive; the penalty is minus the slope times the distance": -expected,
-        "h counts from 1: what is the last slope?": _raise(least, *(h / heads for h in range(heads))),
-        "the last slope of a power of two is least: it does not stay 1/256": _list_slopes(heads, 2**-8),
-        "the last slope is right. Is your slope 2 the square of slope 1, and slope 3 its cube?": (
-            least * 2**8 * _list_slopes(heads, 2**-8)
-        ),
-        "each slope is the one before times the first one: not always 1/2": _raise(0.5, *range(1, heads + 1)),
-        "the first slope need not be 1/2: each slope is the first one to the power of h": torch.logspace(
-            -1, math.log2(least), heads, base=2, dtype=torch.float64
-        ),
-        "the first head is the steepest": expected.flip(0),
-    }
-    power = 1 << (heads.bit_length() - 1)
-    if heads == power:
-        return _leave_out(mistakes, expected)
-    twice = _raise(least, *(h / (2 * power) for h in range(1, 2 * power + 1)))
-    begin, left = expected[:power], heads - power
-    mistakes |= {
-        "that is the formula of the paper: what does the program do if it is no power of two?": (
-            _raise(least, *(h / heads for h in range(1, heads + 1)))
-        ),
-        "the first, third, fifth, ... slope for twice the power, not the first ones": torch.cat([begin, twice[:left]]),
-        "the first, third, fifth, ... slope, not the second and fourth": torch.cat([begin, twice[1::2][:left]]),
-        "the first, third, fifth, ... slope, from the steepest on": torch.cat([begin, twice[0::2].flip(0)[:left]]),
-        "the program does not sort them": expected.sort(descending=True).values,
-        "take the largest power of two below, not above": twice[:heads],
-    }
-    return _leave_out(mistakes, expected)
-
-
-def _leave_out(mistakes: dict[str, Tensor], right: Tensor) -> dict[str, Tensor]:
-    """What is no mistake with these numbers is not one."""
-    return {hint: wrong for hint, wrong in mistakes.items() if not torch.allclose(wrong, right)}
 
 
 _KEYS = 4096

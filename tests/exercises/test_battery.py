@@ -126,12 +126,9 @@ def test_an_endless_loop_ends(name: str, kind: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_are_numbers_in_any_form(name: str) -> None:
     answer = RIGHT[name][0]
-    if name == "direction-only":
-        forms: list[Any] = [list(answer), tuple(map(torch.as_tensor, answer))]
-    else:
-        numbers = torch.as_tensor(answer, dtype=torch.float64).reshape(-1)
-        forms = [numbers, numbers.numpy(), numbers[:, None], numbers[None], iter(numbers), numbers.tolist()]
-        forms += [tuple(numbers), dict(enumerate(numbers)).values(), map(float, numbers), [[x] for x in numbers]]
+    numbers = torch.as_tensor(answer, dtype=torch.float64).reshape(-1)
+    forms: list[Any] = [numbers, numbers.numpy(), numbers[:, None], numbers[None], iter(numbers), numbers.tolist()]
+    forms += [tuple(numbers), dict(enumerate(numbers)).values(), map(float, numbers), [[x] for x in numbers]]
     for form in forms:
         out = run(name, form)
         assert out.startswith("✓"), f"{type(form)} {out}"

@@ -10,52 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import d2lmini as d2l
-
-
-def slopes(
-    *, beyond: str = "odd", sign: float = 1.0, first: int = 1, above: bool = False, in_order: bool = False
-) -> Callable[[int, float], Tensor]:
-    """The slopes of ALiBi down to the least, right unless told otherwise."""
-
-    def answer(num_heads: int, least: float) -> Tensor:
-        power = 2 ** math.floor(math.log2(num_heads))
-        power = 2 ** math.ceil(math.log2(num_heads)) if above else power
-        known = [least ** (h / power) for h in range(first, power + first)]
-        twice = [least ** (h / (2 * power)) for h in range(1, 2 * power + 1)]
-        more = {"odd": twice[::2], "first": twice, "even": twice[1::2], "last": twice[-2::-2]}[beyond]
-        found = torch.tensor((known + more)[:num_heads])
-        return sign * (found.sort(descending=True).values if in_order else found)
-
-    return answer
-
-
-def formula(num_heads: int, least: float) -> Tensor:
-    return torch.tensor([least ** (h / num_heads) for h in range(1, num_heads + 1)])
-
-
-def by_a_ratio(num_heads: int, least: float) -> Any:
-    """Right: a geometric series, again for twice the power."""
-    power = 1
-    while 2 * power <= num_heads:
-        power *= 2
-    ratio = least ** (1 / power)
-    known = np.cumprod(np.full(power, ratio))
-    return np.concatenate([known, np.sqrt(ratio) * ratio ** np.arange(num_heads - power)])
-
-
-def from_the_package(num_heads: int, least: float) -> Tensor:
-    """Right: the package's slopes end at 1/256."""
-    return d2l.alibi_slopes(num_heads).double() ** (math.log(least) / math.log(1 / 256))
-
-
-def recursive(num_heads: int, least: float) -> list[float]:
-    """Right: as the authors' program calls itself."""
-    if num_heads & (num_heads - 1) == 0:
-        return [least ** (h / num_heads) for h in range(1, num_heads + 1)]
-    power = 1 << num_heads.bit_length() - 1
-    return recursive(power, least) + recursive(2 * power, least)[0::2][: num_heads - power]
-
 
 def keys_needed(
     *,
@@ -117,27 +71,8 @@ def in_per_cent(slope: float, share: float) -> int:
     return int((weights(slope).cumsum(0) < 100 * share).sum())
 
 
-def only_up_to(most: int) -> Callable[[int, float], Tensor]:
-    """Knows the powers of two up to this one only."""
-
-    def answer(heads: int, least: float) -> Tensor:
-        power = min(most, 1 << (heads.bit_length() - 1))
-        more = slopes()(2 * power, least)[0::2][: heads - power]
-        return torch.cat([torch.as_tensor(slopes()(power, least)), torch.as_tensor(more)])
-
-    return answer
-
-
 RIGHT: dict[str, list[Any]] = {
     "predict-relative": [(264, math.exp(-1), 0.1334), [264, 0.37, 0.133]],
-    "alibi-slopes": [
-        slopes(),
-        by_a_ratio,
-        from_the_package,
-        recursive,
-        lambda heads, least: slopes()(heads, least)[:, None],
-        lambda heads, least: slopes()(heads, least).numpy(),
-    ],
     "measure-window": [
         keys_needed(),
         one_more_until_it_is_enough,
@@ -170,42 +105,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-relative", (264, 0.368, 7.64), "not in degrees"),
     ("predict-relative", (264, 0.368, 3), "multiply its frequency by 1000"),
     ("predict-relative", 264, "look at the starter's form"),
-    ("alibi-slopes", formula, "the formula of the paper"),
-    ("alibi-slopes", lambda heads, least: d2l.alibi_slopes(heads), "it does not stay 1/256"),
-    ("alibi-slopes", lambda heads, least: d2l.alibi_slopes(heads) * least * 256, "Is your slope 2 the square"),
-    ("alibi-slopes", slopes(beyond="first"), "not the first ones"),
-    ("alibi-slopes", slopes(beyond="even"), "not the second and fourth"),
-    ("alibi-slopes", slopes(beyond="last"), "from the steepest on"),
-    ("alibi-slopes", slopes(sign=-1), "a slope is positive"),
-    ("alibi-slopes", slopes(first=0), "h counts from 1"),
-    ("alibi-slopes", slopes(above=True), "below, not above"),
-    ("alibi-slopes", slopes(in_order=True), "does not sort them"),
-    ("alibi-slopes", lambda heads, least: slopes()(heads, least).flip(0), "the first head is the steepest"),
-    ("alibi-slopes", lambda heads, least: 0.5 ** torch.arange(1, heads + 1), "not always 1/2"),
-    ("alibi-slopes", lambda heads, least: np.geomspace(0.5, least, heads), "the first slope need not be 1/2"),
-    (
-        "alibi-slopes",
-        lambda heads, least: torch.linspace(0.5, least, heads),
-        "is your slope 2 the square of slope 1?",
-    ),
-    ("alibi-slopes", lambda heads, least: f"{heads} slopes", "a tensor or a list"),
-    ("alibi-slopes", lambda heads, least: slopes()(heads, least)[:, None, None], "the shape of each step"),
-    ("alibi-slopes", lambda heads, least: torch.ones(heads), "is your slope 2 the square of slope 1?"),
-    ("alibi-slopes", only_up_to(8), "which powers of two does your function know?"),
-    ("alibi-slopes", only_up_to(16), "beyond the power of two"),
-    ("alibi-slopes", only_up_to(32), "beyond the power of two"),
-    ("alibi-slopes", lambda heads, least: slopes()(heads, least) * (1 + heads // 5 % 2), "what is the last slope?"),
-    (
-        "alibi-slopes",
-        lambda heads, least: [least] * (heads - 4) + [*slopes()(4, least)],
-        "is your slope 2 the square of slope 1?",
-    ),
-    ("alibi-slopes", lambda heads, least: [*slopes()(4, least), 1, 1][:heads], "beyond the power of two"),
-    (
-        "alibi-slopes",
-        lambda heads, least: slopes()(heads, least)[: 2 ** (heads.bit_length() - 1)],
-        "beyond the power of two",
-    ),
     ("measure-window", keys_needed(more=-1), "how far the last key is, or rounded down?"),
     ("measure-window", keys_needed(rounding=round), "how far the last key is, or rounded down?"),
     ("measure-window", keys_needed(rounding=math.floor), "how far the last key is, or rounded down?"),
