@@ -213,7 +213,7 @@ def _paint_corner(case: _Case, X: Tensor, which: Tensor) -> Tensor:
     return painted
 
 
-# Models of the chapter (rows, CNN, GRU; three seeds) that lose more than a fifth without the patch with most ink.
+# Models of the chapter (rows, patches, CNN; three seeds) that lose more than a fifth without the patch with most ink.
 prediction(
     "use-price",
     Number(
