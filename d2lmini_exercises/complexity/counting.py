@@ -61,11 +61,11 @@ def count(
     n: int, m: int, d: int, num_heads: int, *, projections: Any = None, mixing: Any = None, factor: float = 1
 ) -> float:
     """FLOPs of multi-head attention, right unless told which entry of which table is wrong."""
-    tables = _list_projections(num_heads), _list_mixings(n, m, num_heads, d // num_heads)
-    (queries, keys), each = (
-        table[told[0]][told[1]] if told else right
-        for table, told, right in zip(tables, (projections, mixing), ((2, 2), 4), strict=True)
-    )
+    queries, keys, each = 2.0, 2.0, 4.0
+    if projections:
+        queries, keys = _list_projections(num_heads)[projections[0]][projections[1]]
+    if mixing:
+        each = _list_mixings(n, m, num_heads, d // num_heads)[mixing[0]][mixing[1]]
     return factor * (2 * d * d * (queries * n + keys * m) + each * n * m * d)
 
 
