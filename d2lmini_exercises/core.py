@@ -238,7 +238,8 @@ def expect_close(
     """
     found = convert_tensor(got, expected)
     if found is None:
-        raise WrongAnswer(claim, "return a tensor", given=given, got=type(got).__name__)
+        hint = "return a tensor" if expected.dim() else "return a number"
+        raise WrongAnswer(claim, hint, given=given, got=type(got).__name__)
     if found.shape != expected.shape:
         hint = "write the shape of each step next to it"
         raise WrongAnswer(claim, hint, given=given, expected=name_shape(expected), got=name_shape(found))

@@ -102,6 +102,7 @@ class Exercise:
         """
         expect_function(answer)
         found: list[Outcome] = []
+        written: WrongAnswer | None = None  # told last, since a wrong number with a hint says more
         for i, case in enumerate(self.cases):
             given = self.make(i)
             own = copy.deepcopy(given)
@@ -109,11 +110,15 @@ class Exercise:
             changed = next((name for name in given if not is_same(own[name], given[name])), "")
             wrong = not self._agrees(found[-1], self._expect(i), case.tolerance)
             hint = self._explain(found) if wrong else ""
-            if changed and not hint:
+            if changed and not written:
                 claim = f"the argument {changed} is left unchanged"
-                raise WrongAnswer(claim, describe_change(given[changed]), given=case.code, got=own[changed])
-            if wrong:
+                written = WrongAnswer(claim, describe_change(given[changed]), given=case.code, got=own[changed])
+            if wrong and (hint or not written):
                 self._refuse(found[-1], i, hint)
+            if wrong:
+                break
+        if written:
+            raise written
         for i, case in enumerate(self.cases):
             if self.trained and case.trained:
                 self._compare_gradients(answer, i)

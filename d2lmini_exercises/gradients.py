@@ -33,7 +33,12 @@ def expect_gradients(answer: Any, right: Callable[..., Tensor], *, given: str, *
     wanted = torch.autograd.grad((expected * factors).sum(), leaves, allow_unused=True)
     given = "; ".join([given, *(f"{name}.requires_grad_()" for name in inputs)])
     found = _run(answer, leaves, _CLAIM.format(", ".join(inputs)), given)
-    gradients = torch.autograd.grad((found * factors).sum(), leaves, allow_unused=True)
+    try:
+        gradients = torch.autograd.grad((found * factors).sum(), leaves, allow_unused=True)
+    except RuntimeError as error:
+        hint = "a tensor that PyTorch needs for the gradient was written into: make a new one instead"
+        got = str(error).partition(":")[0]
+        raise WrongAnswer(_CLAIM.format(", ".join(inputs)), hint, given=given, got=got) from error
     for name, gradient, own in zip(inputs, gradients, wanted, strict=True):
         claim = _CLAIM.format(name)
         if own is None:  # the result does not depend on it
@@ -41,6 +46,8 @@ def expect_gradients(answer: Any, right: Callable[..., Tensor], *, given: str, *
         if gradient is None:
             raise WrongAnswer(claim, _CUT, given=given, got="no gradient")
         hint = "the numbers are right, their gradient is not: is a part of the way cut off?"
+        if gradient.isnan().any():
+            hint = "to replace NaN at the end is too late for the gradient: let no row of -inf reach the softmax"
         expect_close(gradient.to(found.dtype), own, claim=claim, given=given, hint=hint, tolerance=1e-3)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
 from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_measured, read_number
+from d2lmini_exercises.engine import exercise
 
 
-def _list_projections() -> dict[str, tuple[tuple[float, float], ...]]:
+def _list_projections(h: int) -> dict[str, tuple[tuple[float, float], ...]]:
     """What is wrong if so many projections work on the n queries and so many on the m keys; right is (2, 2)."""
     return {
         "and after the concatenation? W_o is a projection, too": ((1, 2),),
@@ -20,12 +20,6 @@ def _list_projections() -> dict[str, tuple[tuple[float, float], ...]]:
         "the queries are made from n tokens, and W_o works on n outputs": ((0, 4),),
         "two of the four projections work on n tokens and two on m: which are which?": ((3, 1),),
         "W_o works on what comes out: how many outputs are there?": ((1, 3),),
-    }
-
-
-def _list_rare_projections(h: int) -> dict[str, tuple[tuple[float, float], ...]]:
-    """As above; these are looked for only where scores and mixture are right."""
-    return {
         "W_o works on all heads together: it gets d features for each output": ((1 + 1 / h, 2),),
         "a projection leads to d features, all heads together: one of yours counts a single head": (
             *((2 / h, 2 / h), (2, 1 / h), (2, 2 / h), (2, 1 + 1 / h), (1 + 1 / h, 2 / h), (1 / h, 2 / h)),
@@ -63,37 +57,38 @@ def _list_mixings(n: int, m: int, h: int, width: int) -> dict[str, tuple[float, 
     }
 
 
-def _list_wrong_counts(n: int, m: int, d: int, h: int) -> dict[str, tuple[float, ...]]:
-    by_hint: dict[str, tuple[float, ...]] = {}
-    for hint, mixings in {"": (4,), **_list_mixings(n, m, h, d // h)}.items():
-        rare = {} if hint else _list_rare_projections(h)
-        for other, projections in {"": ((2, 2),), **_list_projections(), **rare}.items():
-            clue = f"{other} (this is not the only fault)" if hint and other else hint or other
-            by_hint[clue] = by_hint.get(clue, ()) + tuple(
-                2 * d * d * (queries * n + keys * m) + mixing * n * m * d
-                for (queries, keys), mixing in itertools.product(projections, mixings)
-            )
-    right, half = by_hint.pop("")[0], 2 * d * d * (n + m)
-    unit = "our unit is 2: a multiplication and an addition. Where is it missing?"
-    twice = "the unit 2 is in more than once, everywhere: is it in the parts and in the sum?"
-    return by_hint | {twice: (2 * right,), unit: (right / 2, half + 4 * n * m * d)}
+def count(
+    n: int, m: int, d: int, num_heads: int, *, projections: Any = None, mixing: Any = None, factor: float = 1
+) -> float:
+    """FLOPs of multi-head attention, right unless told which entry of which table is wrong."""
+    queries, keys, each = 2.0, 2.0, 4.0
+    if projections:
+        queries, keys = _list_projections(num_heads)[projections[0]][projections[1]]
+    if mixing:
+        each = _list_mixings(n, m, num_heads, d // num_heads)[mixing[0]][mixing[1]]
+    return factor * (2 * d * d * (queries * n + keys * m) + each * n * m * d)
 
 
-@checker("debug-counter")
-def check_debug_counter(count: Any) -> str:
-    """`count(n, m, d, num_heads)`: FLOPs of multi-head attention of n queries to m keys."""
-    expect_function(count)
-    mistakes = _list_wrong_counts(7, 11, 27, 9)  # no two give the same number there
-    for n, m, d, h in ((7, 11, 27, 9), (9, 4, 8, 1), (6, 10, 12, 4)):
-        expect_measured(
-            count(n, m, d, h),
-            4 * (n + m) * d * d + 4 * n * m * d,
-            claim="it counts four projections, the scores and the mixture",
-            given=f"n, m, d, num_heads = {n}, {m}, {d}, {h}",
-            hint="count the parts one by one: what is the product of an a×b and a b×c matrix?",
-            mistakes=mistakes if d == 27 else {},
-        )
-    return "right for nine heads, one head and four, with more keys than queries and with fewer"
+def _name(knob: str, table: dict[str, Any]) -> dict[str, tuple[dict[str, Any], ...]]:
+    return {hint: tuple({knob: (hint, i)} for i in range(len(some))) for hint, some in table.items()}
+
+
+_UNIT = "our unit is 2: a multiplication and an addition. Where is it missing?"
+exercise(
+    "debug-counter",
+    count,
+    tuple(f"n, m, d, num_heads = {sizes}" for sizes in ("7, 11, 27, 9", "9, 4, 8, 1", "6, 10, 12, 4")),
+    {
+        **_name("projections", _list_projections(9)),
+        **_name("mixing", _list_mixings(7, 11, 9, 3)),
+        "the unit 2 is in more than once, everywhere: is it in the parts and in the sum?": {"factor": 2},
+        _UNIT: ({"factor": 1 / 2}, lambda n, m, d, num_heads: 2 * d * d * (n + m) + 4 * n * m * d),
+    },
+    claim="it counts four projections, the scores and the mixture",
+    verified="right for nine heads, one head and four, with more keys than queries and with fewer",
+    hint="count the parts one by one: what is the product of an a×b and a b×c matrix?",
+    together=2,
+)
 
 
 @checker("measure-additive")
