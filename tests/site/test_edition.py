@@ -14,17 +14,18 @@ from tools import ROOT
 
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 SCHEMAS = {
-    "citation-file-format": [ROOT / "CITATION.cff"],
-    "dependabot": [ROOT / ".github/dependabot.yml"],
-    "github-issue-forms": FORMS,
-    "github-workflows": sorted((ROOT / ".github/workflows").glob("*.yml")),
+    "citation-file-format": "CITATION.cff",
+    "dependabot": ".github/dependabot.yml",
+    "github-issue-forms": ".github/ISSUE_TEMPLATE/*.yml",
+    "github-workflows": ".github/workflows/*.yml",
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_files_fit_their_schema(schema: str) -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *SCHEMAS[schema]]
+    files = [path for path in ROOT.glob(SCHEMAS[schema]) if path.name != "config.yml"]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
