@@ -16,55 +16,35 @@ MORE = ["label-content-name-mismatch", "p-as-heading", "table-fake-caption", "td
 COLOURS = ["color-contrast", "link-in-text-block"]
 PASSED: set[str] = set()  # each worker's own
 
-# A look is all that decides a contrast: colour, size and weight of a text, whether axe excuses it, the grounds and
-# opacities behind it, and the plates of other elements that lie over its place. For a link it is also all by which it
-# can differ from the text around it, and the same of that text. The longest text of each look is measured (axe passes
-# over a single letter), but each link: only what stands in a text is compared with it. What axe leaves out, or cannot
-# tell, is asked again on the next page. At the top of the page nothing lies under the header, which stays in sight.
+# A look is all that decides a contrast: colour, size and weight of a text, whether axe excuses it, and the grounds
+# behind it; for a link also its lines, and the look of the text around it. The longest text of each look is measured
+# (axe passes over a single letter), but each link: only what stands in a text is compared with it. What axe cannot tell
+# is asked again on the next page. At the top of the page nothing lies under the header, which stays in sight.
 FIND_FAULTS = """async ([only, passed, more]) => {
   for (const part of [document.documentElement, ...document.querySelectorAll('.bd-sidebar')])
     part.scrollTo({top: 0, behavior: 'instant'});
-  const known = new Set(passed), grounds = new Map([[null, '']]), plates = [], texts = [], links = [];
+  const known = new Set(passed), grounds = new Map([[null, '']]), longest = new Map();
+  const looks = {'color-contrast': new Map(), 'link-in-text-block': new Map()};
+  const describe = element => {
+    const s = getComputedStyle(element), excused = !!element.closest('label, :disabled, [aria-disabled=true]');
+    return [s.color, s.fontSize, s.fontWeight, s.fontStyle, s.textShadow, excused, grounds.get(element)].join();
+  };
   for (const element of document.querySelectorAll('body, body *')) {
     const s = getComputedStyle(element), behind = grounds.get(element.parentElement) ?? '';
     const own = [s.backgroundColor, s.backgroundImage, s.opacity, s.filter, s.mixBlendMode, s.position].join();
     grounds.set(element, own === 'rgba(0, 0, 0, 0),none,1,none,normal,static' ? behind : own + '>' + behind);
-    let length = 0;
-    for (let child = element.firstChild; child; child = child.nextSibling)
-      if (child.nodeType === 3) length += child.data.trim().length;
-    const text = length || element.matches('input, select, textarea'), link = element.matches('a[href], [role=link]');
-    const plate = s.position !== 'static' && !own.startsWith('rgba(0, 0, 0, 0),none');
-    if (!(text || link || plate)) continue;
-    if (!element.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
-    if (text) texts.push([element, length]);
-    if (link) links.push(element);
-    if (plate) plates.push({plate: element, p: element.getBoundingClientRect()});
-  }
-  const describe = element => {
-    const s = getComputedStyle(element), box = element.getBoundingClientRect();
-    const excused = !!element.closest('label, :disabled, [aria-disabled=true]');
-    const over = plates.filter(({plate, p}) => p.left < box.right && box.left < p.right && p.top < box.bottom
-      && box.top < p.bottom && !plate.contains(element)).map(({plate}) => grounds.get(plate));
-    return [s.color, s.fontSize, s.fontWeight, s.textShadow, excused, grounds.get(element), over].join();
-  };
-  const distinguish = element => {
-    const s = getComputedStyle(element), drawn = [s.textDecoration, s.borderTop, s.borderBottom, s.outline];
-    const around = ['::before', '::after'].map(part => getComputedStyle(element, part).content);
-    return [describe(element), s.fontFamily, s.fontStyle, drawn, around].join();
-  };
-  const longest = new Map(), looks = {'color-contrast': new Map(), 'link-in-text-block': new Map()};
-  for (const [element, length] of texts) {
+    let length = element.matches('input, select, textarea') ? 1 : 0;
+    for (const child of element.childNodes) if (child.nodeType === 3) length += child.data.trim().length;
+    const link = element.matches('a[href], [role=link]');
+    if (!(length || link) || !element.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
     const look = describe(element);
-    if (!known.has(look) && !(longest.get(look)?.[1] >= length)) longest.set(look, [element, length]);
+    if (length && !known.has(look) && !(longest.get(look)?.[1] >= length)) longest.set(look, [element, length]);
+    let block = element.parentElement;
+    while (link && getComputedStyle(block).display.startsWith('inline')) block = block.parentElement;
+    const linked = link && [look, s.textDecoration, s.borderBottom, s.outline, ' in ', describe(block)].join();
+    if (link && !known.has(linked)) looks['link-in-text-block'].set(element, linked);
   }
   longest.forEach(([element], look) => looks['color-contrast'].set(element, look));
-  for (const link of links) {
-    let block = link.parentElement;
-    while (/^(inline|inline-flex|inline-grid|contents|ruby.*)$/.test(getComputedStyle(block).display))
-      block = block.parentElement;
-    const look = distinguish(link) + ' in ' + distinguish(block);
-    if (!known.has(look)) looks['link-in-text-block'].set(link, look);
-  }
   const mark = on => Object.entries(looks).forEach(([rule, of]) =>
     of.forEach((_, element) => element.toggleAttribute(`data-${rule}`, on)));
   mark(true);

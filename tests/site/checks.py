@@ -43,10 +43,15 @@ def check_width(window: Any) -> list[str]:
     return [f"scrolls sideways: {width} px wide"] * (width > window.viewport_size["width"])
 
 
-def check_search_box(window: Any) -> list[str]:
-    boxes = window.locator("input[type=search], .search-button-field, .search-button").all()
-    seen = sum(box.is_visible() for box in boxes)
-    return [f"{seen} search boxes or buttons that open one, not 1"] * (seen != 1)
+def check_top(window: Any) -> list[str]:
+    """Whether the name of the book and one way to search are in sight, and whether anything moves."""
+    faults = []
+    for part in ("input[type=search], .search-button-field, .search-button", ".book-title a"):
+        seen = sum(each.is_visible() for each in window.locator(part).all())
+        faults += [f"{seen} of {part} in sight, not 1"] * (seen != 1)
+    moving = "e => getComputedStyle(e).transitionDuration.split(', ').some(parseFloat)"
+    moves = window.evaluate(f"[...document.querySelectorAll('*')].filter({moving}).length")
+    return faults + [f"{moves} elements move for a reader who asked for rest"] * (moves > 0)
 
 
 def check_solution(window: Any) -> list[str]:
@@ -111,7 +116,7 @@ def inspect(window: Any, page: str, theme: str, other: str) -> list[str]:
     """
     chapter = page in CHAPTERS
     width = window.viewport_size["width"]
-    faults = check_formulas(window, needed=chapter) + check_search_box(window) + check_width(window)
+    faults = check_formulas(window, needed=chapter) + check_top(window) + check_width(window)
     if chapter:
         faults += check_solution(window)
     window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
@@ -119,7 +124,7 @@ def inspect(window: Any, page: str, theme: str, other: str) -> list[str]:
     for narrower in sorted({width, 390, 320} if width > 390 else {width, 768, 320}, reverse=True):
         faults += find_cut(window, narrower) + check_width(window)
     resize(window, 390)
-    faults += check_search_box(window)
+    faults += check_top(window)
     switch_theme(window, other)
     seen = find_faults(window, COLOURS)
     if chapter and (width == 390 or page == CHAPTERS[0]):

@@ -36,6 +36,9 @@ MEASURE = """() => {
   }
   return found;
 }"""
+# The buttons and links of the bar that the window cuts.
+OUT = """[...document.querySelectorAll('.bd-header-article :is(a, button)')].filter(e => e.checkVisibility()
+  && (e.getBoundingClientRect().left < 0 || e.getBoundingClientRect().right > innerWidth)).map(e => e.className)"""
 
 
 def resize(window: Any, width: int) -> None:
@@ -47,7 +50,7 @@ def resize(window: Any, width: int) -> None:
 def find_cut(window: Any, width: int) -> list[str]:
     """What is cut, hidden without a sign, too wide for a screen that has the room, or too small to read."""
     resize(window, width)
-    faults = []
+    faults = [f"{width} px: {part} at the top is cut" for part in window.evaluate(OUT)]
     for part in window.evaluate(MEASURE):
         name = f"{width} px: {part['kind']} {part['text']!r}"
         if part["cut"] > 1:

@@ -43,7 +43,9 @@ FAULTS = {
         "390 px: code 'wide wide .* hides 7.. px without a sign"
     ),
     FIGURE.format(WHITE).replace("<img", '<img style="width: 60px"'): "390 px: figure '' has letters of 8.0 px",
-    '<input type="search" aria-label="Search">': "2 search boxes",
+    "<style>.bd-header-article button { translate: -900px }</style>": "390 px: .* at the top is cut",
+    '<input type="search" aria-label="Search">': "2 of input.* in sight",
+    '<p style="transition: top 9s !important">moving</p>': "1 elements move",
     '<img src="https://example.org/spy.png" alt="">': "asked https://example.org/spy.png",
     '<img src="nowhere.png" alt="">': "not loaded: .*nowhere.png",
     "<script>throw Error('planted')</script>": "script error: planted",

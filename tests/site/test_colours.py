@@ -20,9 +20,8 @@ MANY = np.kron(VALUES, np.ones((9, 9)))  # so many cells that equal neighbours b
 THEMES = ("light", "dark")
 
 
-def draw(values: np.ndarray, cmap: str, fmt: str | None = None) -> tuple[str, list[Bbox]]:
-    """A heatmap as a page gets it, and the boxes of its panel and of its scale, if it has one, in points."""
-    d2l.show_heatmaps(values[None, None], "key", "query", cmap=cmap, figsize=(4, 3), fmt=fmt)
+def draw() -> tuple[str, list[Bbox]]:
+    """The last figure as a page gets it, and the boxes of its panel and of its scale, if it has one, in points."""
     file = io.StringIO()
     plt.gcf().savefig(file, format="svg")
     boxes = [axes.get_window_extent() for axes in plt.gcf().axes]
@@ -56,7 +55,8 @@ def look(pixels: np.ndarray, box: Bbox, rows: int, columns: int, share: float = 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("cmap", "values"), [("Reds", VALUES), ("Blues", MANY), ("Greys", VALUES)])
 def test_colours_are_read_back_into_values(browser: Any, cmap: str, values: np.ndarray, theme: str) -> None:
-    figure, (panel, scale) = draw(values, cmap)
+    d2l.show_heatmaps(values[None, None], "key", "query", cmap=cmap, figsize=(4, 3))
+    figure, (panel, scale) = draw()
     pixels = photograph(browser, figure, theme)
     steps = 48  # the scale shows 24 colours, two readings each
     colours = look(pixels, scale, steps, 1)[::-1, 0]  # from 0 to 1
@@ -79,31 +79,24 @@ def check_ink(pixels: np.ndarray, box: Bbox, ground: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("cmap", ["Reds", "Blues", "Greys"])
-def test_numbers_in_cells_can_be_read(browser: Any, cmap: str, theme: str) -> None:
-    values = np.linspace(0, 1, 12).reshape(3, 4)
-    figure, (panel,) = draw(values, cmap, fmt=".2f")
+@pytest.mark.parametrize("cmap", ["Reds", "Blues", "Greys", None])
+def test_numbers_in_cells_can_be_read(browser: Any, cmap: str | None, theme: str) -> None:
+    """Those of a heatmap, and those of a table, whose groups are told apart."""
+    if cmap:
+        rows, values = 3, np.linspace(0, 1, 12).reshape(1, 1, 3, 4)
+        d2l.show_heatmaps(values, "key", "query", cmap=cmap, figsize=(4, 3), fmt=".2f")
+    else:
+        rows = 1
+        d2l.show_tables([[[88, 88, 88, 88]]], [[[0, 1, 2, 3]]], [""], (4, 3))
+    figure, (panel,) = draw()
     pixels = photograph(browser, figure, theme)
-    grounds = look(pixels, panel, *values.shape, share=0.12)  # beside the numbers
-    width, height = panel.width / 4, panel.height / 3
-    for row, column in np.ndindex(values.shape):
-        left, low = panel.x0 + width * column, panel.y0 + height * (2 - row)
-        check_ink(pixels, Bbox([[left, low], [left + width, low + height]]), grounds[row, column])
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_entries_of_tables_can_be_read_and_groups_told_apart(browser: Any, theme: str) -> None:
-    d2l.show_tables([[[88, 88, 88, 88]]], [[[0, 1, 2, 3]]], [""], (4, 3))
-    file = io.StringIO()
-    plt.gcf().savefig(file, format="svg")
-    panel = plt.gca().get_window_extent()
-    plt.close("all")
-    pixels = photograph(browser, colour_figure(file.getvalue()), theme)
-    grounds, width = look(pixels, panel, 1, 4, share=0.12)[0], panel.width / 4
-    for column, ground in enumerate(grounds):
-        left = panel.x0 + width * column
-        check_ink(pixels, Bbox([[left + 0.1 * width, panel.y0 + 4], [left + 0.9 * width, panel.y1 - 4]]), ground)
-        assert all(np.abs(ground - other).sum() > 40 for other in grounds[:column])
+    grounds = look(pixels, panel, rows, 4, share=0.12)  # beside the numbers
+    width, height = panel.width / 4, panel.height / rows
+    for row, column in np.ndindex(rows, 4):
+        left, low = panel.x0 + width * column + 1, panel.y0 + height * (rows - 1 - row) + 4
+        check_ink(pixels, Bbox([[left, low], [left + width - 2, low + height - 8]]), grounds[row, column])
+        if not cmap:
+            assert all(np.abs(grounds[0, column] - other).sum() > 40 for other in grounds[0, :column])
 
 
 def test_shades_keep_their_order_and_stay_apart_in_the_dark() -> None:

@@ -10,35 +10,35 @@ import tomllib
 import pytest
 import yaml
 
+import d2lmini
 from tools import ROOT
 
-FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 SCHEMAS = {
-    "citation-file-format": [ROOT / "CITATION.cff"],
-    "dependabot": [ROOT / ".github/dependabot.yml"],
-    "github-issue-forms": FORMS,
-    "github-workflows": sorted((ROOT / ".github/workflows").glob("*.yml")),
+    "citation-file-format": "CITATION.cff",
+    "dependabot": ".github/dependabot.yml",
+    "github-issue-forms": ".github/ISSUE_TEMPLATE/*.yml",
+    "github-workflows": ".github/workflows/*.yml",
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_files_fit_their_schema(schema: str) -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *SCHEMAS[schema]]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+    command += map(str, ROOT.glob(SCHEMAS[schema]))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
 def test_package_and_citation_name_one_version() -> None:
-    source = (ROOT / "d2lmini/__init__.py").read_text("utf-8")
-    versions = re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)
-    assert versions == [PROJECT["version"]] == [yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]
+    assert d2lmini.__version__ == PROJECT["version"] == cited
 
 
 def test_two_licences_are_there_and_named_wherever_a_reader_looks() -> None:
     texts = {name: (ROOT / name).read_text("utf-8") for name in ("LICENSE", "LICENSE-CC-BY-4.0")}
     assert "MIT License" in texts["LICENSE"] and "Attribution 4.0 International" in texts["LICENSE-CC-BY-4.0"]
-    assert PROJECT["license"] == "MIT AND CC-BY-4.0" and PROJECT["license-files"] == ["LICENSE*"]
+    assert PROJECT["license"] == "MIT AND CC-BY-4.0"
     readme = (ROOT / "README.md").read_text("utf-8")
     assert all(f"({name})" in readme for name in texts)
     footer = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["html"]["extra_footer"]
@@ -46,9 +46,8 @@ def test_two_licences_are_there_and_named_wherever_a_reader_looks() -> None:
 
 
 def test_a_number_is_reported_with_the_system_that_gave_it() -> None:
-    (form,) = [yaml.safe_load(path.read_text("utf-8")) for path in FORMS if "number" in path.name]
+    form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/another-number.yml").read_text("utf-8"))
     fields = {part["id"]: part for part in form["body"]}
-    assert {"cell", "book", "yours", "system"} <= set(fields)
     command = fields["system"]["attributes"]["placeholder"].removeprefix('python -c "').removesuffix('"')
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0 and PROJECT["version"] in done.stdout, done.stderr

@@ -39,20 +39,6 @@ HEIGHTS = """panel => {
   }
   return [...heights];
 }"""
-# The cells in which a number is cut from its sign, or cut at all.
-BROKEN = """all => all.filter(e => {
-  const words = document.createRange();
-  words.selectNodeContents(e);
-  const lines = new Set([...words.getClientRects()].map(line => Math.round(line.top)));
-  return /[−\\d]/.test(e.textContent) && lines.size > 1 || e.scrollWidth > e.clientWidth;
-}).map(e => e.textContent)"""
-# Of each hand of the clock its length on the screen, and by how much it is turned.
-HANDS = """all => all.map(e => {
-  const { a, b } = e.getScreenCTM();
-  return [e.getTotalLength() * Math.hypot(a, b), Math.atan2(b, a)];
-})"""
-LETTERS = "all => all.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)"
-HEIGHT = "e => parseFloat(getComputedStyle(e, '::before').height)"
 NOW = "panel => panel.querySelector('.now').innerText.trim().replace(/\\s+/g, ' ')"
 
 
@@ -83,12 +69,6 @@ def describe(window: Any, button: Any) -> str:
     session.detach()
     assert node["role"]["value"] == "radio" and node["name"]["value"]
     return " ".join(node["description"]["value"].split())
-
-
-def find_ink(part: Any, theme: str) -> Any:
-    """Where a photograph is not of the ground that the system has in a theme."""
-    ground = 255 if theme == "light" else 0
-    return abs(np.asarray(photograph(part)).astype(int) - ground).sum(axis=2) > 150
 
 
 @each_panel
@@ -124,58 +104,36 @@ def test_a_panel_fits_can_be_touched_and_no_choice_moves_the_page(browser: Any, 
             resize(window, width)
             heights = panel.evaluate(HEIGHTS)
             assert len(heights) == 1
-            assert width < 1000 or heights[0] < 850, "higher than a window of 900 px with the bar at its top"
             for option in range(panel.locator("fieldset").first.locator("input").count()):
                 panel.locator(f"input[value=a{option}]").check()
                 assert panel.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
                 assert not check_width(window)
-                assert panel.locator("table:visible thead th, table:visible td").evaluate_all(BROKEN) == []
             boxes = [label.bounding_box() for label in panel.locator("label").all()]
             assert min(min(box["width"], box["height"]) for box in boxes) >= 24
-        moving = "e => getComputedStyle(e).transitionDuration.split(', ').concat(getComputedStyle(e).animationName)"
-        of_all = panel.evaluate(f"panel => [...panel.querySelectorAll('*')].flatMap({moving})")
-        assert set(of_all) <= {"0s", "none"}
 
 
 @night
-def test_two_tables_stand_side_by_side_where_there_is_room(browser: Any, server: str) -> None:
-    with open_window(browser, server) as window:
-        open_panel(window, "notebooks/complexity.html")
-        for width, rows in ((1440, 1), (600, 1), (390, 2)):
-            resize(window, width)
-            tops = window.locator(".touch table").evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
-            assert len(tops) == 2 and len(set(tops)) == rows, width
-
-
-@night
-@pytest.mark.parametrize("width", [1440, 390])
-def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str, width: int) -> None:
-    """The lines on the number of the position and on that 3 further, clear of the buttons; both hands in sight."""
-    with open_window(browser, server, width=width) as window:
+def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str) -> None:
+    """The lines on the number of the position and on that 3 further; the hands turned by as much."""
+    with open_window(browser, server, width=390) as window:
         open_panel(window, "notebooks/relative-positions.html")
         panel = window.locator(".touch").first
-        box = "all => all.map(e => e.getBoundingClientRect()).map(e => [(e.left + e.right) / 2, e.top, e.bottom])"
+        middle = "all => all.map(e => e.getBoundingClientRect()).map(e => (e.left + e.right) / 2)"
+        angle = "all => all.map(e => e.getScreenCTM()).map(({ a, b }) => Math.atan2(b, a))"
         for pair, turn in ((0, 1.0), (3, 0.001)):
             panel.locator(f"input[value=a{pair}]").check()
             for position in (0, 5, 11):
                 panel.locator(f"input[value=b{position}]").check()
-                buttons = max(low for _, _, low in panel.locator("label:has([value^=b])").evaluate_all(box))
-                numbers = panel.locator("svg text").evaluate_all(box)
-                assert len(numbers) == 15 and all(high > buttons for _, high, _ in numbers)
-                lines = panel.locator("svg .line").evaluate_all(box)
-                for (x, high, low), there in zip(lines, (position, position + 3), strict=True):
-                    assert x == pytest.approx(numbers[there][0], abs=1.5), f"position {there}"
-                    assert buttons + 4 < high and low < numbers[there][1] + 4
-                found = panel.locator("svg .hand").evaluate_all(HANDS)
-                for (_, angle), there in zip(found, (position, position + 3), strict=True):
-                    assert math.cos(angle - turn * there) > 0.99999, f"position {there}"
-                assert found[1][0] > found[0][0] + 5  # the thin hand is seen where both stand at the same place
-        assert min(float(size) for size in panel.locator("svg text").evaluate_all(LETTERS)) >= 9.5
+                numbers = panel.locator("svg text").evaluate_all(middle)
+                lines, hands = (panel.locator(f"svg .{part}") for part in ("line", "hand"))
+                assert lines.evaluate_all(middle) == pytest.approx([numbers[position], numbers[position + 3]], abs=1.5)
+                for found, there in zip(hands.evaluate_all(angle), (position, position + 3), strict=True):
+                    assert math.cos(found - turn * there) > 0.99999, f"position {there}"
 
 
 @each_panel
 @pytest.mark.parametrize("theme", [pytest.param("light", marks=night), "dark"])
-def test_forced_colours_leave_bars_rows_and_what_is_chosen(browser: Any, server: str, page: str, theme: str) -> None:
+def test_forced_colours_leave_what_is_chosen_marked(browser: Any, server: str, page: str, theme: str) -> None:
     with open_window(browser, server, theme, forced_colors="active") as window:
         open_panel(window, page)
         panel = window.locator(".touch").first
@@ -183,26 +141,22 @@ def test_forced_colours_leave_bars_rows_and_what_is_chosen(browser: Any, server:
         for label in panel.locator("label").all():
             around = "e => [getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth]"
             assert (label.evaluate(around) == ["solid", "2px"]) == label.locator("input").is_checked()
+        ground = 255 if theme == "light" else 0  # that of the system
         chosen = panel.locator("input:checked").evaluate_all("all => all.map(e => 'row-' + e.value)")
         for row in panel.locator("table:visible tr[class^=row]").all():
-            ink = find_ink(row, theme)
+            ink = abs(np.asarray(photograph(row)).astype(int) - ground).sum(axis=2) > 150
             lined = ink[8:-8, :3].all(axis=0).any()  # at the left, where nothing is written
             assert lined == (row.get_attribute("class") in chosen)
-            assert ink[8:-8, 8:-8].mean() < 0.4, "the ground of a marked row is that of the page"
-        for cell in panel.locator(".bars:visible td[style]:visible").all():
-            weight = float(str(cell.get_attribute("style")).removeprefix("--w:"))
-            line = find_ink(cell, theme)[:, 14]  # left of the number below the bar
-            assert (line.sum() - 2) / cell.evaluate(HEIGHT) == pytest.approx(weight, abs=0.03)  # without its border
 
 
 @each_panel
-def test_a_panel_follows_the_switch_and_not_the_system(browser: Any, server: str, page: str) -> None:
+def test_a_panel_and_a_figure_follow_the_switch_and_not_the_system(browser: Any, server: str, page: str) -> None:
     with open_window(browser, server) as window:
         open_panel(window, page)
         for system, theme in (("light", "dark"), ("dark", "light")):
             window.emulate_media(color_scheme=system)
             press_switch(window, theme)
-            for part in (".touch .now", ".touch legend >> nth=0", ".touch table:visible >> nth=0"):
+            for part in (".cell_output img", ".touch .now", ".touch table:visible"):
                 picture = photograph(window.locator(part).first)
                 assert not check_ground(picture, theme, f"system {system}, switch {theme}: {part}")
                 assert np.ptp(np.asarray(picture).sum(axis=2)) > 450, f"{part}: ink and ground are too close"
@@ -217,10 +171,7 @@ def test_paper_and_a_page_without_styles_show_all_states(browser: Any, server: s
         shown = "all => all.map(e => e.checkVisibility() && e.clientHeight > 5)"
         cells = panel.locator("caption, th, td").evaluate_all(shown)
         assert len(cells) > 20 and all(cells)
-        assert not any(part.is_visible() for part in panel.locator("input, svg, .now").all())
-        assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
         window.emulate_media(media="screen")
         window.evaluate("document.querySelectorAll('style, link[rel=stylesheet]').forEach(sheet => sheet.remove())")
         readable = panel.locator(".now p, caption, th, td").evaluate_all("all => all.map(e => e.checkVisibility())")
         assert len(readable) > 20 and all(readable)
-        assert not any(drawing.is_visible() for drawing in panel.locator("svg").all())

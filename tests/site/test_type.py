@@ -1,15 +1,14 @@
-"""The faces of the pages draw what the pages hold, weigh little, and set lines of a length that is easy to read."""
+"""The faces of the pages draw what the pages hold and set lines of a length that is easy to read."""
 
 from __future__ import annotations
 
-import re
 import statistics
 from typing import Any
 
 import pytest
 from fontTools.ttLib import TTFont
 
-from tests.site.pages import CHAPTERS, FILES, PAGES, SITE, WRITTEN, soup
+from tests.site.pages import CHAPTERS, FILES, PAGES, SITE, soup
 from tests.site.windows import open_page, open_window
 
 FONTS = SITE / "_static/fonts"
@@ -51,15 +50,12 @@ def test_each_character_of_a_page_is_in_its_face() -> None:
     assert {page: left for page in PAGES if (left := find_undrawn(page))} == {}
 
 
-def test_the_faces_are_small_and_keep_their_licences() -> None:
-    css = (SITE / "_static/fonts.css").read_text("utf-8")
-    assert sorted(re.findall(r"fonts/([\w-]+)\.woff2", css)) == sorted(DRAWN)
-    assert sum(path.stat().st_size for path in FONTS.glob("*.woff2")) < 150_000
+def test_the_faces_keep_their_licences() -> None:
     texts = [path.read_text("utf-8", errors="replace") for path in FONTS.glob("*.txt")]
     assert len(texts) == 4 and all("licen" in text.lower() for text in texts)
 
 
-@pytest.mark.parametrize("width", [1280, pytest.param(1440, marks=pytest.mark.thorough), 1920])
+@pytest.mark.parametrize("width", [1280, pytest.param(1920, marks=pytest.mark.thorough)])
 def test_lines_of_text_have_a_length_that_is_easy_to_read(browser: Any, server: str, width: int) -> None:
     with open_window(browser, server, width=width) as window:
         open_page(window, FILES + CHAPTERS[0])
@@ -67,14 +63,3 @@ def test_lines_of_text_have_a_length_that_is_easy_to_read(browser: Any, server: 
         asked = window.evaluate("[...document.fonts].filter(face => face.status === 'loaded').map(face => face.family)")
     assert len(lengths) > 10 and 65 <= statistics.median(lengths) <= 75
     assert {"Book Text", "Book Sans", "Book Mono"} <= {name.strip('"') for name in asked}
-
-
-def test_the_head_of_a_page_says_each_thing_once() -> None:
-    assert (SITE / "_static/favicon.svg").exists()
-    assert (SITE / "_static/cover.png").read_bytes().startswith(b"\x89PNG")  # what shows a shared link asks for it
-    for page in WRITTEN:
-        head = soup(page).head
-        assert len(head.find_all("meta", attrs={"name": "viewport"})) == 1, page
-        first, *rest = re.split(r" [—-] ", head.title.get_text())
-        assert rest != [first], page
-        assert head.find("link", rel="icon")["href"].partition("?")[0].endswith("_static/favicon.svg"), page

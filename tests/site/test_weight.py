@@ -7,30 +7,18 @@ from typing import Any
 
 import pytest
 
-from book._ext.book_site.weight import lighten
-from tests.site.pages import KINDS, PAGES, soup
+from tests.site.pages import KINDS, PAGES
 from tests.site.windows import open_page, open_window
 
 LIMIT = 500 * 1024
-UNWANTED = (
-    "fontawesome.js",
-    "mathjax",
-    "searchindex",
-    "searchtools",
-    "language_data",
-    "togglebutton.js",
-)
+UNWANTED = ("fontawesome.js", "mathjax", "searchindex", "searchtools", "language_data", "togglebutton.js")
 
 
 def load(browser: Any, server: str, page: str) -> dict[str, int]:
     """The files of a first visit of a page, which is read to its end, and what they weigh when compressed."""
     with open_window(browser, server, reduced_motion="reduce") as window:
         answers: list[Any] = []
-
-        def note(answer: Any) -> None:
-            answers.append(answer)
-
-        window.on("response", note)
+        window.on("response", answers.append)
         open_page(window, server + page)
         for picture in window.locator("img").all():
             picture.evaluate("image => { image.loading = 'eager'; return image.decode() }")
@@ -50,20 +38,6 @@ def test_a_first_visit_is_light(browser: Any, server: str, page: str) -> None:
     assert not [name for name in loaded if any(part in name for part in UNWANTED)], "a script that no page uses"
 
 
-def test_the_script_of_tabs_is_only_where_tabs_are() -> None:
-    for page in PAGES:
-        assert bool(soup(page).select("script[src*='design-tabs']")) == bool(soup(page).select(".sd-tab-set")), page
-
-
-def test_no_text_moves_while_pictures_come() -> None:
-    assert [
-        (page, str(image))
-        for page in PAGES
-        for image in soup(page).select(".bd-article img")
-        if not (image.get("width") and image.get("height"))
-    ] == []
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [412, 1350])
 @pytest.mark.parametrize("page", ["book/intro.html", "notebooks/multi-head-attention.html"])
@@ -81,9 +55,3 @@ def test_no_text_moves_while_fonts_and_scripts_come(browser: Any, server: str, p
         window.wait_for_timeout(300)
         shifts = window.evaluate("shifts")
         assert sum(shift[0] for shift in shifts) < 0.03, shifts
-
-
-def test_search_keeps_its_scripts_and_other_pages_lose_them() -> None:
-    page = '<script src="_static/searchtools.js"></script><script src="_static/doctools.js?v=1"></script>'
-    assert lighten(page, searching=True) == page
-    assert lighten(page, searching=False) == '<script defer src="_static/doctools.js?v=1"></script>'
