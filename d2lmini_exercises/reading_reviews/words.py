@@ -12,7 +12,6 @@ from d2lmini_exercises.core import (
     checker,
     expect_close,
     expect_function,
-    expect_pair,
     expect_unchanged,
 )
 from d2lmini_exercises.prediction import Number, prediction
@@ -60,127 +59,6 @@ prediction(
     ),
     right="0.9, 0.1 and 0.5: a proof holds for any training",
 )
-
-
-_VOCABULARY = {"good": 3, "film": 2, "not": 5, "a": 4, "Paris": 6}
-
-
-@checker("encode-words")
-def check_encode_words(encode_words: Any) -> str:
-    """`encode_words(texts, vocabulary, longest)` returns numbers of words and which of them are words, `(batch, n)`."""
-    expect_function(encode_words)
-    for texts, longest in (
-        ([["a", "good", "film"], ["not", "good"]], 5),
-        ([["good", "lighthouse", "film", "boat", "a"], ["a"]], 3),
-        ([["boat"], ["not", "a", "boat"], ["film", "film"]], 3),
-        ([["good", "film", "a"], [], ["boat", "not"]], 2),
-        ([["not", "not", "a", "good", "boat"]], 4),
-        ([["Good", "film"], ["NOT", "a", "Film"]], 3),
-        ([["paris", "a", "good", "film", "not", "a"], ["Paris", "paris"]], 6),
-        ([[], []], 4),
-    ):
-        given = f"texts = {texts}; vocabulary = {_VOCABULARY}; longest = {longest}"
-        try:
-            found = encode_words(texts, _VOCABULARY, longest)
-        except KeyError as error:
-            if not any(word in text and word not in _VOCABULARY for text in texts for word in error.args):
-                raise
-            hint = "vocabulary[word] fails for a word that is not in it; vocabulary.get(word, 1) does not"
-            raise WrongAnswer("unknown words have a number, too", hint, given=given, got=repr(error)) from error
-        except (IndexError, RuntimeError, ValueError) as error:
-            if [] not in texts:
-                raise
-            hint = "a text has no words here: what does x[-0:] take, and how many numbers go into its row?"
-            raise WrongAnswer("a text may be empty", hint, given=given, got=error) from error
-        tokens, words = expect_pair(found, claim="it returns two tensors", hint="return tokens, words", given=given)
-        if not isinstance(tokens, Tensor) or not isinstance(words, Tensor):
-            hint, got = "make both of them tensors: torch.tensor(...)", " and ".join(type(x).__name__ for x in found)
-            raise WrongAnswer("it returns two tensors", hint, given=given, got=got)
-        expect_unchanged("texts", texts, texts, "work on copies", given=given)
-        expect_unchanged("vocabulary", _VOCABULARY, _VOCABULARY, "work on copies", given=given)
-        rows = [[_VOCABULARY.get(word, 1) for word in text] for text in texts]
-        lower = [[_VOCABULARY.get(word.lower(), 1) for word in text] for text in texts]
-        _expect_tokens(tokens, rows, lower, longest, given)
-        _expect_words(words, rows, longest, given)
-    return "unknown words are 1, padding is 0 and stands in front, long texts keep their end, and words are marked"
-
-
-def _pad(rows: list[list[int]], longest: int, *, filler: int = 0, front: bool = True, last: bool = True) -> Tensor:
-    rows = [row[-longest:] if last else row[:longest] for row in rows]
-    width = max(map(len, rows))
-    fillers = [[filler] * (width - len(row)) for row in rows]
-    padded = [more + row if front else row + more for row, more in zip(rows, fillers, strict=True)]
-    return torch.tensor(padded, dtype=torch.long)
-
-
-def _expect_tokens(tokens: Tensor, rows: list[list[int]], lower: list[list[int]], longest: int, given: str) -> None:
-    right = _pad(rows, longest)
-    _expect_table(tokens, tuple(right.shape), given)
-    expect_close(
-        tokens,
-        right,
-        claim="each word becomes its number, and padding stands in front",
-        given=given,
-        hint="number of the word, 1 if it is unknown; the last `longest` words; zeros in front",
-        mistakes=_list_wrong_tokens(rows, lower, longest, right.shape[1]),
-    )
-
-
-def _expect_table(tokens: Tensor, expected: tuple[int, ...], given: str) -> None:
-    if tokens.dtype not in (torch.int32, torch.int64):
-        hint = "an embedding is looked up by integers: int64, or int32; torch.tensor makes floats of empty lists"
-        raise WrongAnswer("the numbers are integers", hint, given=given, got=tokens.dtype)
-    if tokens.dim() == 2 and len(tokens) != expected[0]:
-        claim, hint = "it has a row for each text", "a row for each text, also for an empty one"
-        raise WrongAnswer(claim, hint, given=given, expected=expected[0], got=len(tokens))
-    if tokens.dim() == 2 and tokens.shape != expected:
-        hint = "the table is as wide as the longest text, but no wider than `longest`"
-        claim, got = "it has a column for each place", tuple(tokens.shape)
-        raise WrongAnswer(claim, hint, given=given, expected=expected, got=got)
-
-
-def _list_wrong_tokens(rows: list[list[int]], lower: list[list[int]], longest: int, width: int) -> dict[str, Any]:
-    known = [[token for token in row if token > 1] for row in rows]
-    dropped = [[0] * (width - len(row[-longest:])) + row[-longest:] for row in known]
-    without_unknown = [[0 if token == 1 else token for token in row] for row in rows]
-    case = "a word is looked up as it is written: Good is not in this vocabulary, so it is unknown"
-    moved = "a dropped word moves all that come before it; unknown words keep their place"
-    return {
-        "padding stands in front, so that each text ends at the last place": (
-            _pad(rows, longest, front=False),
-            _pad(rows, longest, front=False, last=False),
-        ),
-        "of a long text the last words are kept, not the first": _pad(rows, longest, last=False),
-        "cut each text before you pad it: then zeros never push a word out": (
-            _pad(rows, 99)[:, :longest],
-            _pad(rows, 99, front=False)[:, -longest:],
-        ),
-        case: _pad(lower, longest),
-        "an unknown word is 1, padding is 0: the model must tell them apart": _pad(without_unknown, longest),
-        "padding is 0, an unknown word is 1: the model must tell them apart": _pad(rows, longest, filler=1),
-        moved: torch.tensor(dropped, dtype=torch.long),
-        "the words stand in their order: was a whole row turned round?": _pad([row[::-1] for row in rows], longest),
-    }
-
-
-def _expect_words(words: Tensor, rows: list[list[int]], longest: int, given: str) -> None:
-    right = _pad(rows, longest) != 0
-    if words.dtype != torch.bool:
-        hint = "a mask holds True and False; a length cannot tell where a text begins"
-        raise WrongAnswer("the second tensor is boolean", hint, given=given, got=words.dtype)
-    expect_close(
-        words,
-        right,
-        claim="it is True at words, False at padding",
-        given=given,
-        hint="where did you put a word, and where a zero?",
-        mistakes={
-            "True means a word, as in every mask of this book": ~right,
-            "unknown words are words of the text: they are no padding": _pad(rows, longest) > 1,
-            "the words stand at the end: the mask is about those places, too": _pad(rows, longest, front=False) != 0,
-            "padding is no word": torch.ones_like(right),
-        },
-    )
 
 
 _WEIGHTS = [7.0, 0.5, 3.0, -2.0, 1.0, -4.0]
