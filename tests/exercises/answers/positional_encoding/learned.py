@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import torch
@@ -33,19 +32,6 @@ class Axes(nn.Module):
 
     def forward(self, X: Tensor, offset: int = 0) -> Any:
         return X + self.rows(X, offset)
-
-
-class FromZero(Axes):
-    """Right: tables that begin at 0, and an index that is kept as a parameter."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        nn.init.zeros_(self.blocks)
-        nn.init.zeros_(self.places)
-        self.index = nn.Parameter(torch.arange(max_len), requires_grad=False)
-
-    def of(self, i: Tensor) -> Tensor:
-        return super().of(self.index[i])
 
 
 class Embeddings(Axes):
@@ -88,125 +74,23 @@ class Projected(Axes):
         return torch.as_tensor(self.project(self.scale * self.get_buffer("P")[i]))
 
 
-class LowRank(Axes):
-    """Right: few directions, fixed and different for each position, and what they mean is learned."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        self.register_buffer("codes", torch.randn(max_len, 5))
-        del self.blocks, self.places
-        self.meaning = nn.Parameter(torch.randn(5, num_hiddens))
-
-    def of(self, i: Tensor) -> Tensor:
-        return self.get_buffer("codes")[i] @ self.meaning
-
-
-class Double(Axes):
-    """Right: in double precision."""
-
-    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
-        return X.double() + self.rows(X, offset)
-
-
-class WithDropout(Axes):
-    """Right as well: like the package's own."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        self.dropout = nn.Dropout(0.5)
-
-    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
-        return self.dropout(super().forward(X, offset))
-
-
-class Table(Axes):
-    """Too many numbers: a row for each position."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        del self.blocks, self.places
-        self.P = nn.Parameter(torch.randn(max_len, num_hiddens))
-
-    def of(self, i: Tensor) -> Tensor:
-        return self.P[i]
-
-
-class HalfATable(Table):
-    """Two positions share a row, and half of the numbers are still too many."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        self.P = nn.Parameter(torch.randn(max_len // 2, num_hiddens))
-
-    def of(self, i: Tensor) -> Tensor:
-        return self.P[i // 2]
-
-
-class NoParameter(Axes):
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        del self.blocks, self.places
-        self.blocks, self.places = torch.randn(2, self.size, num_hiddens).unbind()
-
-
-class Detached(Axes):
-    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
-        return X + self.rows(X, offset).detach()
-
-
 class Unused(Axes):
-    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
-        return X + 0 * self.rows(X, offset)
-
-
-class StraightThrough(Axes):
-    """The gradient is twice what it should be."""
-
     def of(self, i: Tensor) -> Tensor:
-        found = super().of(i)
-        return 2 * found - found.detach()
-
-
-class HalfDetached(Axes):
-    def of(self, i: Tensor) -> Tensor:
-        return self.blocks[i // self.size] + self.places[i % self.size].detach()
-
-
-class SquareLinear(Frequencies):
-    """A matrix (d, d) on sinusoids: at a large width, more numbers than a quarter of a table."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        del self.log_omega
-        self.register_buffer("P", rows()(0, max_len, num_hiddens).float())
-        self.project = nn.Linear(num_hiddens, num_hiddens)
-
-    def of(self, i: Tensor) -> Tensor:
-        return torch.as_tensor(self.project(self.get_buffer("P")[i]))
-
-
-class RankOne(Frequencies):
-    """A number for each position: at a small width, more than a quarter of a table."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        del self.log_omega
-        self.a, self.b = nn.Parameter(10.0 * torch.arange(max_len)[:, None]), nn.Parameter(torch.randn(1, num_hiddens))
-
-    def of(self, i: Tensor) -> Tensor:
-        return self.a[i] @ self.b
+        return torch.sin(i[:, None] * torch.arange(1, self.blocks.shape[1] + 1) / 7)
 
 
 class MadeOnce(Axes):
-    """The table is made from its parameters in __init__, and never follows them."""
-
     def __init__(self, num_hiddens: int, max_len: int) -> None:
         super().__init__(num_hiddens, max_len)
-        i = torch.arange(max_len)
-        self.P = self.blocks[i // self.size] + self.places[i % self.size]
+        self.table = super().of(torch.arange(max_len)).detach()
 
     def of(self, i: Tensor) -> Tensor:
-        return self.P[i]
+        return self.table[i]
+
+
+class OneForAll(Axes):
+    def of(self, i: Tensor) -> Tensor:
+        return torch.sin(i[:, None] * torch.arange(1, self.blocks.shape[1] + 1) / 7) + self.blocks[0]
 
 
 class Frozen(Axes):
@@ -215,75 +99,64 @@ class Frozen(Axes):
         self.requires_grad_(False)
 
 
-class Quarter(Frequencies):
-    """A quarter of the features is learned, the rest is frozen: at a small width, a quarter is nothing."""
-
-    def __init__(self, num_hiddens: int, max_len: int, least: int = 0) -> None:
-        super().__init__(num_hiddens, max_len)
-        del self.log_omega
-        few = max(least, num_hiddens // 4)
-        self.P = nn.Parameter(torch.randn(max_len, few))
-        self.register_buffer("rest", torch.randn(max_len, num_hiddens - few))
-
-    def of(self, i: Tensor) -> Tensor:
-        return torch.cat([self.P[i], self.get_buffer("rest")[i]], 1)
-
-
-class Perceptron(Frequencies):
-    """Right: a small network of i / max_len."""
-
-    def __init__(self, num_hiddens: int, max_len: int) -> None:
-        super().__init__(num_hiddens, max_len)
-        del self.log_omega
-        self.net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, num_hiddens))
-
-    def of(self, i: Tensor) -> Tensor:
-        return torch.as_tensor(self.net(i[:, None] / self.max_len * 6 - 3))
-
-
 class InAList(Axes):
     def __init__(self, num_hiddens: int, max_len: int) -> None:
         super().__init__(num_hiddens, max_len)
-        self.t = [self.blocks, self.places]
+        self.kept = [self.blocks, self.places]
         del self.blocks, self.places
 
     def of(self, i: Tensor) -> Tensor:
-        return self.t[0][i // self.size] + self.t[1][i % self.size]
+        return self.kept[0][i // self.size] + self.kept[1][i % self.size]
 
 
-RIGHT: dict[str, list[Any]] = {
-    "learnable-positions": [
-        Axes,
-        FromZero,
-        Embeddings,
-        Frequencies,
-        Projected,
-        LowRank,
-        WithDropout,
-        Double,
-        Perceptron,
-        partial(Axes),
-    ],
-}
+class BlocksOnly(Axes):
+    def of(self, i: Tensor) -> Tensor:
+        return self.blocks[i // self.size] * (1 + i[:, None] % 2)
 
-WRONG: list[tuple[str, Any, str]] = [
-    ("learnable-positions", Axes(6, 100), "without parentheses"),
-    ("learnable-positions", lambda d, n: torch.zeros(1, n, d), "(nn.Module)"),
-    ("learnable-positions", 5, "the function itself"),
-    ("learnable-positions", Table, "positions have to share numbers"),
-    ("learnable-positions", HalfATable, "positions have to share numbers"),
-    ("learnable-positions", lambda d, n: d2l.LearnedPositionalEncoding(d, 0, n), "positions have to share numbers"),
-    ("learnable-positions", lambda d, n: d2l.PositionalEncoding(d, 0, n), "an nn.Parameter is"),
-    ("learnable-positions", NoParameter, "an nn.Parameter is"),
-    ("learnable-positions", SquareLinear, "positions have to share numbers"),
-    ("learnable-positions", RankOne, "positions have to share numbers"),
-    ("learnable-positions", MadeOnce, "does not follow it"),
-    ("learnable-positions", Frozen, "frozen: blocks, places"),
-    ("learnable-positions", Quarter, "empty at this width"),
-    ("learnable-positions", partial(Quarter, least=1), "positions have to share numbers"),
-    ("learnable-positions", InAList, "what is in a Python list"),
-    ("learnable-positions", Detached, "cuts or changes the gradient"),
-    ("learnable-positions", HalfDetached, "cuts or changes the gradient"),
-    ("learnable-positions", StraightThrough, "cuts or changes the gradient"),
-    ("learnable-positions", Unused, "used in forward at all?"),
+
+class Fractions(Axes):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        return super().rows(X, offset) * X.shape[1]
+
+
+class Asserts(Axes):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        assert offset + X.shape[1] <= self.max_len
+        return super().rows(X, offset)
+
+
+class Endless(Axes):
+    def rows(self, X: Tensor, offset: int) -> Tensor:
+        return self.of(torch.arange(offset, offset + X.shape[1]) % self.max_len)
+
+
+def forward(change: Any) -> type[Axes]:
+    """The right answer with another last line."""
+    return type("Changed", (Axes,), {"forward": lambda self, X, offset=0: change(self, X, offset)})
+
+
+RIGHT: dict[str, list[Any]] = {"learnable-positions": [Axes, Embeddings, Frequencies, Projected]}
+
+_HINTS: list[tuple[Any, str]] = [
+    (Axes(6, 100), "without parentheses"),
+    (lambda d, n: torch.zeros(1, n, d), "(nn.Module)"),
+    (lambda d, n: d2l.LearnedPositionalEncoding(d, 0, n), "positions have to share numbers"),
+    (lambda d, n: d2l.PositionalEncoding(d, 0, n), "an nn.Parameter is"),
+    (InAList, "what is in a Python list"),
+    (Frozen, "frozen: blocks, places"),
+    (Unused, "used in forward at all"),
+    (MadeOnce, "computed only once"),
+    (OneForAll, "the same to these two"),
+    (BlocksOnly, "which positions share one?"),
+    (Fractions, "however long the sequence is"),
+    (Asserts, "raise ValueError yourself"),
+    (Endless, "compare it with max_len"),
+    (forward(lambda self, X, offset: X.add_(self.rows(X, offset).detach())), "changes the caller's tensor"),
+    (forward(lambda self, X, offset: self.rows(X, offset)), "return X plus the encodings"),
+    (forward(lambda self, X, offset: X * self.rows(X, offset)), "used in forward at all"),
+    (forward(lambda self, X, offset: X.relu() + self.rows(X, offset)), "does it multiply X?"),
+    (forward(lambda self, X, offset: X + self.rows(X, 0)), "offset is not used"),
+    (forward(lambda self, X, offset: X + self.of(torch.arange(offset, offset + len(X))).mT), "run it yourself"),
+    (forward(lambda self, X, offset: X + self.rows(X, offset) + torch.rand(X.shape)), "make it in __init__"),
 ]
+WRONG: list[tuple[str, Any, str]] = [("learnable-positions", *wrong) for wrong in _HINTS]
