@@ -64,7 +64,7 @@ exercise(
     (
         *(write(*sizes) for sizes in ((0, 2, 4, 3, 401), (3, 4, 4, 2, 397), (1, 5, 2, 4, 307), (3, 3, 3, 1, 311))),
         write(2, 3, 4, 2, 299, least=0.5),
-        Case(write(11, 2, 2, 3, 299, y="torch.randint(10, (299,))"), claim="a patch that misleads has a negative price"),
+        Case(write(11, 2, 2, 3, 299, y="torch.randint(10, (299,))"), claim="where it misleads it is negative"),
     ),
     {
         "that is the accuracy with the patches white: how much is *lost*?": {"result": lambda b, a: a.mean()},
