@@ -15,8 +15,8 @@ from torch.nn.parameter import is_lazy
 
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.scheme import RelativePositions
+from d2lmini.checks import name_shape, name_tensor
 from d2lmini.positions.added import PositionalEncoding
-from d2lmini.tensors import name_shape, name_tensor
 from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock, TransformerEncoderBlock
 from d2lmini.transformer.stacks import TransformerDecoder, TransformerEncoder
 

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from d2lmini.arguments import check_choice
+from d2lmini.checks import check_choice
 
 __all__ = ["Reviews", "load_reviews", "opinion_words", "small_reviews"]
 

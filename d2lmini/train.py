@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from d2lmini.arguments import check_number, check_size
+from d2lmini.checks import check_number, check_size
 
 __all__ = ["Trained", "train"]
 

@@ -8,19 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_groups, check_heads, check_size
-from d2lmini.attention.door import Admitted, admit
 from d2lmini.attention.masks import sees_nothing
-from d2lmini.attention.pooling import DotProductAttention
+from d2lmini.attention.pooling import Admitted, DotProductAttention, admit
 from d2lmini.attention.scheme import RelativePositions, place
-from d2lmini.tensors import (
-    check_dimensions,
-    check_divisible,
-    check_inputs,
-    check_kept,
-    check_projected,
-    check_sequences,
-)
+from d2lmini.checks import check_divides, check_floats, check_inputs, check_projected, check_shapes, check_size
 
 
 class SelfAttention(nn.Module):
@@ -68,7 +59,7 @@ class SelfAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or `d_model`.
         """
-        check_sequences(X=X)
+        check_shapes(X=(X, "batch steps d_model"))
         check_projected("X", X, self.d_model, self.W_q)
         admitted = admit(X, X, X, valid_lens, mask, causal=causal)
         queries, keys, values, *_ = admitted
@@ -123,9 +114,9 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         for name, size in (("key_size", key_size), ("query_size", query_size), ("value_size", value_size)):
             check_size(name, size)
-        check_heads(num_hiddens, num_heads)
+        check_divides("num_heads", num_heads, "num_hiddens", num_hiddens)
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        check_groups(num_heads, num_kv_heads)
+        check_divides("num_kv_heads", num_kv_heads, "num_heads", num_heads)
         if positions is not None and not isinstance(positions, RelativePositions):
             hint = "make_positions returns a pair, and the second of it belongs here"
             raise ValueError(f"positions must be a RelativePositions or None, got {positions!r}; {hint}")
@@ -174,9 +165,10 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        queries, keys, values, allowed, _, only_causal = self._admit(queries, keys, values, valid_lens, mask, causal)
+        kept = self.check(queries, keys, values)
+        admitted = admit(queries, keys, values, valid_lens, mask, causal=causal, num_heads=self.num_heads)
+        queries, keys, values, allowed, _, only_causal = admitted
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
-        kept = keys.dim() == 4  # already projected
         K = keys if kept else self.split(self.W_k(keys))  # (batch, num_kv_heads, keys, p)
         V = values if kept else self.split(self.W_v(values))  # (batch, num_kv_heads, keys, p)
         if self.num_kv_heads < self.num_heads:
@@ -205,7 +197,7 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the sizes given to the constructor.
         """
-        check_sequences(keys=keys, values=values)
+        check_shapes(keys=(keys, "batch keys key_size"), values=(values, "batch keys value_size"))
         check_projected("keys", keys, self.key_size, self.W_k)
         check_projected("values", values, self.value_size, self.W_v)
         return self.split(self.W_k(keys)), self.split(self.W_v(values))
@@ -223,25 +215,20 @@ class MultiHeadAttention(nn.Module):
         """Put the heads of a token next to each other: `(batch, num_heads, steps, p)` to `(batch, steps, ...)`."""
         return heads.transpose(1, 2).flatten(2)
 
-    def _admit(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        valid_lens: Tensor | None,
-        mask: Tensor | None,
-        causal: bool,
-    ) -> Admitted:
+    def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> bool:
+        """Check that the sizes go together; whether keys and values are projected already."""
         kept = isinstance(keys, Tensor) and keys.dim() == 4
         if kept:
-            check_kept(queries, keys, values, self.num_kv_heads, self.num_hiddens // self.num_heads)
+            known = {"num_kv_heads": self.num_kv_heads, "p": self.num_hiddens // self.num_heads}
+            shape = "batch num_kv_heads keys p"
+            check_shapes(known, queries=(queries, "batch queries query_size"), K=(keys, shape), V=(values, shape))
+            check_floats(queries=queries, K=keys, V=values)
         else:
             check_inputs(queries, keys, values)
-        check_projected("queries", queries, self.query_size, self.W_q)
-        if not kept:
             check_projected("keys", keys, self.key_size, self.W_k)
             check_projected("values", values, self.value_size, self.W_v)
-        return admit(queries, keys, values, valid_lens, mask, causal=causal, num_heads=self.num_heads)
+        check_projected("queries", queries, self.query_size, self.W_q)
+        return kept
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
@@ -262,8 +249,8 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
     Raises:
         ValueError: if `X` is not a tensor of three dimensions, or `num_hiddens` is not divisible by `num_heads`.
     """
-    check_dimensions(X, "(batch, steps, num_hiddens)")
-    check_heads(X.shape[2], num_heads)
+    check_shapes(X=(X, "batch steps num_hiddens"))
+    check_divides("num_heads", num_heads, "num_hiddens", X.shape[2])
     X = X.unflatten(2, (num_heads, -1))  # (batch, steps, num_heads, p)
     return X.transpose(1, 2).flatten(0, 1)  # (batch * num_heads, steps, p)
 
@@ -283,7 +270,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     Raises:
         ValueError: if `X` is not a tensor of three dimensions, or the first of them is not divisible by `num_heads`.
     """
-    check_dimensions(X, "(batch * num_heads, steps, num_hiddens / num_heads)")
-    check_divisible(X, num_heads)
+    check_shapes(X=(X, "batch*num_heads steps p"))
+    check_divides("num_heads", num_heads, "the first dimension of X", X.shape[0])
     X = X.unflatten(0, (X.shape[0] // num_heads, num_heads))  # (batch, num_heads, steps, p)
     return X.transpose(1, 2).flatten(2)  # (batch, steps, num_hiddens)

@@ -11,8 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_size
-from d2lmini.tensors import check_boolean, check_lengths
+from d2lmini.checks import check_boolean, check_lengths, check_mask, check_one_length_each, check_size
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -128,3 +127,32 @@ def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
 def sees_nothing(allowed: Tensor) -> Tensor:
     """`True` where a query may attend to nothing; `allowed` with its last dimension reduced to 1."""
     return ~allowed.any(dim=-1, keepdim=True)
+
+
+def combine_masks(
+    shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None, device: torch.device
+) -> Tensor | None:
+    """Combine both into one mask that broadcasts to `shape`, `(..., queries, keys)`, or `None` if there is neither."""
+    shape = tuple(shape)
+    batch, num_queries, num_keys = shape[0], *shape[-2:]
+    allowed = None
+    if valid_lens is not None:
+        allowed = valid_lens_mask(valid_lens, num_keys)  # (batch, 1 or queries, keys)
+        check_one_length_each("valid_lens", valid_lens, (batch,), (batch, num_queries))
+        allowed = allowed[:, None] if len(shape) == 4 else allowed
+    if mask is not None:
+        check_mask(mask, shape)
+        mask = spell_out(mask, shape)
+        allowed = mask if allowed is None else allowed & mask
+    if allowed is None and num_keys == 0:
+        return torch.zeros((1,) * len(shape), dtype=torch.bool, device=device)
+    return allowed
+
+
+def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Give a mask or bias as many dimensions as `shape`, and the same last one: the rest broadcasts by itself.
+
+    A query without a single key sees nothing, whatever a mask of size 1 says.
+    """
+    numbers = numbers[(None,) * (len(shape) - numbers.dim())]
+    return numbers.expand(*numbers.shape[:-1], shape[-1])

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import sees_nothing
-from d2lmini.tensors import autocasts
+from d2lmini.checks import autocasts
 
 
 def at_least_float32(numbers: Tensor) -> Tensor:

@@ -1,22 +1,32 @@
 """Attention pooling: scores, softmax, weighted sum.
 
-`...` stands for `batch`, or for `batch, num_heads` inside multi-head attention. Inputs are checked at one door,
-`d2lmini.attention.door`; `d2lmini.attention.numerics` deals with half precision and fused kernels.
+`...` stands for `batch`, or for `batch, num_heads` inside multi-head attention. What comes in is checked once, by
+`d2lmini.checks`, and becomes one object, `Admitted`; `d2lmini.attention.numerics` deals with half precision and fused
+kernels.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_number
-from d2lmini.attention.door import Admitted, admit, combine_masks, spell_out_causal
-from d2lmini.attention.masks import sees_nothing
+from d2lmini.attention.masks import causal_mask, combine_masks, sees_nothing, spell_out
 from d2lmini.attention.numerics import attend_fused, multiply
-from d2lmini.tensors import check_inputs, check_projected, check_same_size, check_scores
+from d2lmini.checks import (
+    check_bias,
+    check_causal,
+    check_floats,
+    check_inputs,
+    check_number,
+    check_projected,
+    check_shapes,
+    check_size,
+    read_range,
+)
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None) -> Tensor:
@@ -41,7 +51,8 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
         ValueError: if `X` does not hold floating-point scores of three dimensions, or `valid_lens` or `mask` does not
             fit it.
     """
-    check_scores(X)
+    check_shapes(X=(X, "batch queries keys"))
+    check_floats(X=X)
     return apply_softmax(X, combine_masks(X.shape, valid_lens, mask, X.device))
 
 
@@ -53,6 +64,105 @@ def apply_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
     # Rows that see nothing are filled with 0 before the softmax: a row of -inf has none, and would give NaN.
     scores = scores.masked_fill(~allowed, -math.inf).masked_fill(nothing, 0.0)
     return F.softmax(scores, dim=-1).masked_fill(nothing, 0.0)
+
+
+class Admitted(NamedTuple):
+    """What went through the door. `...` stands for `batch`, or for `batch, num_heads`.
+
+    Attributes:
+        queries: `(..., queries, query_size)`, 0 where a query sees nothing.
+        keys: `(..., keys, key_size)`, 0 where nobody sees a key.
+        values: `(..., keys, value_size)`, 0 where nobody sees a value.
+        allowed: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`; `None` if everything is allowed.
+        bias: numbers to add to the scores, of the same shape, in at least float32; `None` if there are none. They leave
+            each query a key.
+        causal: whether query i sees the keys 0..i, and nothing else is forbidden: then `allowed` and `bias` are `None`,
+            and there are as many queries as keys. A kernel that knows this needs no mask.
+    """
+
+    queries: Tensor
+    keys: Tensor
+    values: Tensor
+    allowed: Tensor | None = None
+    bias: Tensor | None = None
+    causal: bool = False
+
+
+def admit(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    valid_lens: Tensor | None,
+    mask: Tensor | None,
+    bias: Tensor | None = None,
+    *,
+    causal: bool,
+    num_heads: int | None = None,
+) -> Admitted:
+    """Let in what has been checked: one mask for all restrictions, and zeros for what nobody may see."""
+    heads = () if num_heads is None else (num_heads,)
+    num_queries, num_keys = queries.shape[1], keys.shape[-2]
+    shape = (queries.shape[0], *heads, num_queries, num_keys)
+    allowed = combine_masks(shape, valid_lens, mask, queries.device)
+    if causal is not False:
+        check_causal(causal, num_queries, num_keys)
+        traced = torch.jit.is_tracing()  # type: ignore[attr-defined]  # what is decided here would hold for all lengths
+        if allowed is None and bias is None and num_queries == num_keys and not traced:
+            return Admitted(queries, keys, values, causal=True)
+        if num_queries > 1 or traced:  # a single query is the last, and sees all keys
+            earlier = spell_out(causal_mask(num_queries, num_keys, device=queries.device), shape)
+            allowed = earlier if allowed is None else allowed & earlier
+    if bias is not None:
+        bias, allowed = admit_bias(bias, shape, allowed, queries)
+    if allowed is None:
+        return Admitted(queries, keys, values, bias=bias)
+    in_any_head = allowed if num_heads is None else allowed.any(dim=1)  # (batch, queries, keys)
+    each_head = in_any_head[:, None] if keys.dim() == 4 else in_any_head  # kept keys and values have heads
+    return Admitted(hide_blind(queries, in_any_head), *hide_unseen(keys, values, each_head), allowed, bias)
+
+
+def spell_out_causal(admitted: Admitted) -> Admitted:
+    """The same with a mask, for whoever needs to see the pairs."""
+    if not admitted.causal:
+        return admitted
+    keys = admitted.keys  # (..., keys, key_size), as many as queries
+    allowed = causal_mask(keys.shape[-2], device=keys.device)[(None,) * (keys.dim() - 2)]  # (..., queries, keys)
+    return admitted._replace(allowed=allowed, causal=False)
+
+
+def admit_bias(
+    bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor
+) -> tuple[Tensor, Tensor | None]:
+    """Move minus infinity from the bias to the mask: it means *may not attend*, as in PyTorch's float masks.
+
+    It may stay where each query sees a key, each key is seen, and no mask hides numbers of the bias.
+    """
+    check_bias(bias, shape, queries.device)
+    bias = bias.to(torch.promote_types(queries.dtype, torch.float32))
+    bias = spell_out(bias, shape)
+    # A query that sees no key does not see the first one, and a key that nobody sees is not seen by the first query.
+    edges = (bias[..., :1, :], bias[..., :1]) if allowed is None else (bias,)
+    if not any(may_forbid(numbers) for numbers in edges):
+        return bias, allowed
+    allowed = ~bias.isneginf() if allowed is None else allowed & ~bias.isneginf()
+    return bias.masked_fill(~allowed, 0.0), allowed
+
+
+def may_forbid(numbers: Tensor) -> bool:
+    """Whether some numbers are not finite, or nobody can look: a look costs less than a copy of them."""
+    extremes = read_range(numbers)
+    return extremes is None or not all(map(math.isfinite, extremes))
+
+
+def hide_blind(queries: Tensor, allowed: Tensor) -> Tensor:
+    """Zeros for the queries that see nothing: 0 times whatever the padding holds could be NaN, also in a gradient."""
+    return queries.masked_fill(~allowed.any(dim=-1)[..., None], 0.0)
+
+
+def hide_unseen(keys: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+    """Zeros for the keys and values that nobody sees, for the same reason."""
+    unseen = ~allowed.any(dim=-2)[..., None]  # (..., keys, 1)
+    return keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
 
 
 class _Pooling(nn.Module):
@@ -148,8 +258,8 @@ class DotProductAttention(_Pooling):
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         """Check that queries and keys have the same size."""
-        check_inputs(queries, keys, values)
-        check_same_size(queries, keys)
+        check_inputs(queries, keys, values, query_size="size")
+        check_size("the size of queries and keys", queries.shape[2])
 
 
 class AdditiveAttention(_Pooling):

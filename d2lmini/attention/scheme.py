@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from d2lmini.attention.door import Admitted, admit_bias, hide_blind, hide_unseen, spell_out_causal
-from d2lmini.tensors import check_placed
+from d2lmini.attention.pooling import Admitted, admit_bias, hide_blind, hide_unseen, spell_out_causal
+from d2lmini.checks import name_tensor
 
 
 class RelativePositions(nn.Module):
@@ -47,3 +47,12 @@ def place(positions: RelativePositions, admitted: Admitted) -> Admitted:
     if restricted is None or restricted is allowed:
         return Admitted(Q, K, V, allowed, bias)
     return Admitted(hide_blind(Q, restricted), *hide_unseen(K, V, restricted), restricted, bias)
+
+
+def check_placed(returned: object, Q: Tensor, K: Tensor) -> None:
+    """Check that a scheme returned queries and keys of the shape and dtype that it was given, and a bias or `None`."""
+    if not isinstance(returned, tuple) or len(returned) != 3:
+        raise ValueError(f"positions must return queries, keys and a bias or None, got {type(returned).__name__}")
+    for name, given, got in (("queries", Q, returned[0]), ("keys", K, returned[1])):
+        if not isinstance(got, Tensor) or (got.shape, got.dtype) != (given.shape, given.dtype):
+            raise ValueError(f"positions must return {name} of {name_tensor(given)}, got {name_tensor(got)}")

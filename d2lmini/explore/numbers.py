@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from d2lmini.tensors import name_tensor
+from d2lmini.checks import name_tensor
 
 __all__ = ["check_words", "list_words", "read_numbers", "write", "write_plain"]
 

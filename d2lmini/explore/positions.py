@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_size
+from d2lmini.checks import check_size
 from d2lmini.explore.numbers import read_numbers, write, write_plain
 from d2lmini.explore.panel import Choice, Drawing, Panel, build_panel
 from d2lmini.explore.tables import Label, PanelTable

@@ -9,7 +9,7 @@ from html import escape
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_number
+from d2lmini.checks import check_number
 from d2lmini.explore.numbers import check_words, read_numbers, write
 from d2lmini.explore.panel import Choice, Panel, build_panel
 from d2lmini.explore.tables import Label, PanelTable

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from d2lmini.arguments import check_choice
+from d2lmini.checks import check_choice
 from d2lmini.figures.plot import use_svg_display
 
 __all__ = ["draw_diagram"]

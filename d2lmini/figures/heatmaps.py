@@ -15,7 +15,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from torch import Tensor
 
-from d2lmini.arguments import check_names
+from d2lmini.checks import check_names
 from d2lmini.figures.plot import as_array, round_numbers, use_svg_display
 
 __all__ = ["draw_words", "show_heatmaps", "show_tables"]

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 from torch import Tensor
 
-from d2lmini.arguments import check_names
+from d2lmini.checks import check_names
 
 __all__ = ["plot", "use_svg_display"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from d2lmini.arguments import check_names
+from d2lmini.checks import check_names
 
 __all__ = ["Table"]
 

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from d2lmini.arguments import check_choice
 from d2lmini.attention.heads import MultiHeadAttention
+from d2lmini.checks import check_choice
 
 __all__ = [
     "SameLayer",

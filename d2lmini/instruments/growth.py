@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
-from d2lmini.arguments import check_size
+from d2lmini.checks import check_size
 
 __all__ = ["describe_growth", "take_differences"]
 

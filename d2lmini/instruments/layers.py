@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_size
-from d2lmini.tensors import check_projected, name_shape
+from d2lmini.checks import check_projected, check_size, name_shape
 
 __all__ = ["Convolution", "RestrictedSelfAttention", "SeparableConvolution"]
 

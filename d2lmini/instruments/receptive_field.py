@@ -8,7 +8,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_size
+from d2lmini.checks import check_size
 from d2lmini.instruments.blind_spots import unfuse
 from d2lmini.instruments.chains import measure_longest_chain
 from d2lmini.instruments.dependence import (

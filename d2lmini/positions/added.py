@@ -8,8 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_number, check_size
-from d2lmini.tensors import check_room
+from d2lmini.checks import check_number, check_room, check_size
 
 
 def make_angles(num_steps: int, size: int, base: float = 10000.0, offset: int = 0) -> Tensor:

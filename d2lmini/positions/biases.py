@@ -8,11 +8,10 @@ from bisect import bisect_left
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_size
 from d2lmini.attention.numerics import at_least_float32, without_autocast
 from d2lmini.attention.scheme import RelativePositions
+from d2lmini.checks import check_integers, check_positions, check_size
 from d2lmini.positions.offsets import list_offsets, spread
-from d2lmini.tensors import check_buckets, check_integers, check_positions
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
@@ -62,7 +61,7 @@ class ALiBi(RelativePositions):
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
-        check_positions(queries, keys, self.num_heads)
+        check_positions(queries, keys, num_heads=self.num_heads)
         # Made afresh at each call, so that even a model in half precision has exact distances.
         dtype = torch.promote_types(keys.dtype, torch.float32)
         slopes = torch.tensor(list_slopes(self.num_heads), dtype=dtype, device=keys.device)  # (num_heads,)
@@ -116,7 +115,7 @@ class RelativePositionBias(_ClippedOffsets):
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
-        check_positions(queries, keys, len(self.table))
+        check_positions(queries, keys, num_heads=len(self.table))
         by_offset = at_least_float32(self.table)[:, self.find_rows(queries, keys)]  # (num_heads, queries + keys - 1)
         return queries, keys, spread(by_offset, queries, keys)  # (num_heads, queries, keys)
 
@@ -157,7 +156,7 @@ class RelativePositionKeys(_ClippedOffsets):
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(batch, num_heads, queries, keys)`. See `RelativePositions`."""
-        check_positions(queries, keys, size=self.vectors.shape[1])
+        check_positions(queries, keys, head_size=self.vectors.shape[1])
         # A query meets each vector once, not once for each key.
         with without_autocast(queries.device):
             Q = at_least_float32(queries)
@@ -209,7 +208,11 @@ def sort_into_buckets(offsets: Tensor, edges: tuple[int, ...], bidirectional: bo
 def find_edges(num_buckets: int, max_distance: int, bidirectional: bool) -> tuple[int, ...]:
     """The first distance of each bucket but the first: in whole numbers only, so that no logarithm is rounded."""
     parts = 4 if bidirectional else 2
-    check_buckets(num_buckets, max_distance, parts)
+    check_size("num_buckets", num_buckets)
+    check_size("max_distance", max_distance)
+    if num_buckets % parts or max_distance <= num_buckets // parts:
+        fitting = f"num_buckets must be divisible by {parts} and max_distance be more than num_buckets / {parts}"
+        raise ValueError(f"{fitting}, got {num_buckets=}, {max_distance=}")
     exact = num_buckets // parts  # this many buckets have a distance of their own
     distances = range(exact, max_distance + 1)
     logarithmic = [
@@ -255,7 +258,7 @@ class T5PositionBias(RelativePositions):
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Add the bias, `(num_heads, queries, keys)`. See `RelativePositions`."""
-        check_positions(queries, keys, len(self.table))
+        check_positions(queries, keys, num_heads=len(self.table))
         buckets = sort_into_buckets(list_offsets(queries, keys), self.edges, self.bidirectional)
         by_offset = at_least_float32(self.table)[:, buckets]  # (num_heads, queries + keys - 1)
         return queries, keys, spread(by_offset, queries, keys)  # (num_heads, queries, keys)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from d2lmini.arguments import check_choice, check_flag, check_heads, check_size
 from d2lmini.attention.scheme import RelativePositions
+from d2lmini.checks import check_choice, check_divides, check_flag, check_size
 from d2lmini.positions.added import LearnedPositionalEncoding, PositionalEncoding
 from d2lmini.positions.biases import ALiBi, RelativePositionBias, RelativePositionKeys, T5PositionBias
 from d2lmini.positions.rotary import RotaryEmbedding
@@ -95,6 +95,6 @@ def make_in_attention(
 def check_scheme(positions: str, num_hiddens: int, num_heads: int) -> None:
     """Check that there is such a scheme, and that it works with heads of this size."""
     check_choice("positions", positions, POSITIONS)
-    check_heads(num_hiddens, num_heads)
+    check_divides("num_heads", num_heads, "num_hiddens", num_hiddens)
     if positions == "rotary" and num_hiddens // num_heads % 2:
         raise ValueError(f"rotary needs an even size of a head, got {num_hiddens=}, {num_heads=}")

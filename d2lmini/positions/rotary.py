@@ -5,11 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from d2lmini.arguments import check_offset
 from d2lmini.attention.numerics import at_least_float32
 from d2lmini.attention.scheme import RelativePositions
+from d2lmini.checks import check_choice, check_number, check_offset, check_pairs, check_positions
 from d2lmini.positions.added import make_angles
-from d2lmini.tensors import check_even_size, check_pairs, check_positions, check_rotation
 
 
 def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: str = "adjacent") -> Tensor:
@@ -38,7 +37,7 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
     """
     check_rotation(base, pairing)
     check_offset(offset)
-    check_pairs(X)
+    check_pairs("X", X)
     return turn(X, make_angles(X.shape[-2], X.shape[-1], base, offset), pairing)
 
 
@@ -50,6 +49,12 @@ def turn(X: Tensor, angles: Tensor, pairing: str) -> Tensor:
     both = (x * cos - y * sin, x * sin + y * cos)  # (..., steps, size / 2) each
     whole = torch.stack(both, dim=-1).flatten(-2) if pairing == "adjacent" else torch.cat(both, dim=-1)
     return whole.to(X.dtype)  # (..., steps, size)
+
+
+def check_rotation(base: float, pairing: str) -> None:
+    """Check how fast pairs turn, and which features form them."""
+    check_choice("pairing", pairing, ("adjacent", "halves"))
+    check_number("base", base, 1, 1e300)
 
 
 class RotaryEmbedding(RelativePositions):
@@ -70,7 +75,7 @@ class RotaryEmbedding(RelativePositions):
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, None]:
         """Turn queries and keys. The size of a head must be even. See `RelativePositions`."""
         check_positions(queries, keys)
-        check_even_size(queries, keys)
+        check_pairs("queries", queries)
         num_queries, num_keys, size = queries.shape[-2], *keys.shape[-2:]
         angles = make_angles(num_keys, size, self.base)  # (keys, size / 2)
         Q = turn(queries, angles[num_keys - num_queries :], self.pairing)  # the queries are the last of the keys

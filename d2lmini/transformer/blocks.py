@@ -8,13 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_flag
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.scheme import RelativePositions
-from d2lmini.tensors import check_projected, check_sequences
-from d2lmini.transformer.door import check_pair, check_past
+from d2lmini.checks import check_flag, check_floats, check_projected, check_shapes
 from d2lmini.transformer.layers import PositionWiseFFN
-from d2lmini.transformer.state import KeysAndValues
+from d2lmini.transformer.state import KeysAndValues, check_pair
 
 
 class _Block(nn.Module):
@@ -103,7 +101,7 @@ class TransformerEncoderBlock(_Block):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        check_sequences(X=X)
+        check_shapes(X=(X, "batch steps num_hiddens"))
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         if self.norm_first:
             found, weights = self.look_around(self.norm1(X), valid_lens, mask, causal, need_weights)
@@ -127,11 +125,16 @@ class _CausalBlock(_Block):
 
     def check_newest(self, X: Tensor, past: KeysAndValues | None) -> None:
         """Check that `X` are tokens of this block, and that they can follow those that were kept."""
-        check_sequences(X=X)
+        check_shapes(X=(X, "batch steps num_hiddens"))
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         if past is not None:
-            attention = self.attention
-            check_past(past, X, attention.num_kv_heads, attention.num_hiddens // attention.num_heads)
+            check_pair("past", past)
+            attention, shape = self.attention, "batch num_kv_heads past p"
+            known = {"num_kv_heads": attention.num_kv_heads, "p": attention.num_hiddens // attention.num_heads}
+            check_shapes(
+                known, X=(X, "batch steps num_hiddens"), **{"past[0]": (past[0], shape), "past[1]": (past[1], shape)}
+            )
+            check_floats(X=X, **{"past[0]": past[0], "past[1]": past[1]})
 
     def look_back(
         self, X: Tensor, past: KeysAndValues | None, mask: Tensor | None, need_weights: bool

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_size
-from d2lmini.tensors import check_projected
+from d2lmini.checks import check_projected, check_size
 
 
 class PositionWiseFFN(nn.Module):

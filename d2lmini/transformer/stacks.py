@@ -7,12 +7,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_number, check_size
+from d2lmini.checks import check_number, check_projected, check_shapes, check_size, check_tokens
 from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
-from d2lmini.tensors import check_projected, check_sequences
 from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock, TransformerEncoderBlock, separate
-from d2lmini.transformer.door import check_padding, check_state, check_tokens, hide_padding, keep_padding
-from d2lmini.transformer.state import DecoderState
+from d2lmini.transformer.state import DecoderState, check_padding, check_state, hide_padding, keep_padding
 
 
 class _Stack(nn.Module):
@@ -195,7 +193,7 @@ class TransformerDecoder(_Decoder):
             ValueError: if a shape or dtype does not fit.
         """
         blks = cast(list[TransformerDecoderBlock], self.blks)
-        check_sequences(memory=memory)
+        check_shapes(memory=(memory, "batch memory_steps num_hiddens"))
         check_projected("memory", memory, blks[0].num_hiddens, blks[0].cross_attention.W_k)
         left_padding = keep_padding(left_padding, memory.shape[0])
         if memory_valid_lens is not None:

@@ -1,4 +1,4 @@
-"""What a decoder keeps between two steps."""
+"""What a decoder keeps between two steps, and what it may be."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from d2lmini.attention.masks import valid_lens_mask
+from d2lmini.checks import (
+    check_integers,
+    check_lengths,
+    check_one_length_each,
+    check_shapes,
+    name_shape,
+    name_tensor,
+    read_range,
+)
 
 KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_heads, steps, p) each, as MultiHeadAttention.keys_and_values makes
 
@@ -47,3 +58,52 @@ class DecoderState(NamedTuple):
             return None
         steps = torch.arange(self.num_steps + num_newest, device=self.left_padding.device)  # (all steps,)
         return (steps >= self.left_padding[:, None])[:, None, None]  # (batch, 1, 1, all steps)
+
+
+def check_pair(name: str, pair: KeysAndValues) -> None:
+    """Check that these are keys and values that a layer has projected, `(batch, num_heads, keys, p)` each."""
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise ValueError(f"{name} must be the pair that keys_and_values returns, got {name_tensor(pair)}")
+    check_shapes(**{f"{name}[{i}]": (part, "batch num_heads keys p") for i, part in enumerate(pair)})
+
+
+def check_state(state: DecoderState, tokens: Tensor, num_blks: int, num_memories: int) -> None:
+    """Check that a state belongs to these sequences, in a decoder with this many blocks and memories."""
+    if not isinstance(state, DecoderState):
+        raise ValueError(f"state must be what start or step has returned, got {name_tensor(state)}")
+    memory, past = len(state.memory), len(state.past)
+    if memory != num_memories or past not in (0, num_blks):
+        fitting = f"a memory of {num_memories} blocks and a past of 0 or {num_blks}"
+        raise ValueError(f"state must have {fitting}, got {memory} and {past}")
+    if any(pair[0].shape[-2] != state.num_steps for pair in state.past):
+        lengths = sorted({pair[0].shape[-2] for pair in state.past})
+        raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")
+    batch = state.batch_size
+    if isinstance(tokens, Tensor) and tokens.dim() == 2 and batch not in (None, tokens.shape[0]):
+        raise ValueError(f"tokens must have the batch size of the state, {batch}, got {name_shape(tokens)}")
+
+
+def hide_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
+    """Zeros for the padding: otherwise 0 times whatever it holds could be NaN, in the gradients of the projections."""
+    check_lengths("memory_valid_lens", memory_valid_lens, memory.shape[1])
+    check_one_length_each("memory_valid_lens", memory_valid_lens, tuple(memory.shape[:1]))
+    counted = valid_lens_mask(memory_valid_lens, memory.shape[1])  # (batch, 1, memory_steps)
+    return memory.masked_fill(~counted.mT, 0.0)
+
+
+def keep_padding(left_padding: Tensor | None, batch_size: int | None = None) -> Tensor | None:
+    """A copy of the numbers of padding tokens, `(batch,)`, which nobody else can change."""
+    if left_padding is None:
+        return None
+    check_integers("left_padding", left_padding)
+    check_shapes({} if batch_size is None else {"batch": batch_size}, left_padding=(left_padding, "batch"))
+    if (lowest := (read_range(left_padding) or (0, 0))[0]) < 0:
+        raise ValueError(f"left_padding must be at least 0, got {lowest}")
+    return left_padding.to(torch.int64, copy=True)
+
+
+def check_padding(left_padding: Tensor | None, tokens: Tensor) -> None:
+    """Check that no whole sequence has more padding than tokens."""
+    _, highest = read_range(left_padding) or (0, 0)
+    if highest > tokens.shape[1]:
+        raise ValueError(f"left_padding must be at most {tokens.shape[1]}, the number of tokens, got {highest}")

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from d2lmini import arguments as a
-from d2lmini import tensors as t
+from d2lmini import checks as t
 from tests.package.refusals import Row, assert_refused
 
 
@@ -33,14 +32,14 @@ HALF, DOUBLE, META, CPU = torch.bfloat16, torch.float64, torch.device("meta"), t
 X, Q, K = zeros(2, 3, 4), zeros(2, 3, 4, 6), zeros(2, 3, 5, 6)
 ALL = (2, 3, 4, 5)
 RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
-    (a.check_size, [("x", 1), ("x", 10**9), ("x", np.int64(2))]),
-    (a.check_flag, [("x", True), ("x", False)]),
-    (a.check_number, [("x", 0, 0, 1), ("x", 1, 0, 1), ("x", 0.5, 0, 1)]),
-    (a.check_choice, [("x", "a", ("a", "b")), ("x", "b", ("a", "b"))]),
-    (a.check_offset, [(0,), (1,), (2**52,)]),
-    (a.check_names, [("x", ["a", "b"], 2, "rows"), ("x", ("a", "b"), 2, "rows"), ("x", None, 2, "rows")]),
-    (a.check_heads, [(1, 1), (6, 3), (8, 8)]),
-    (a.check_groups, [(1, 1), (6, 3), (8, 8)]),
+    (t.check_size, [("x", 1), ("x", 10**9), ("x", np.int64(2))]),
+    (t.check_flag, [("x", True), ("x", False)]),
+    (t.check_number, [("x", 0, 0, 1), ("x", 1, 0, 1), ("x", 0.5, 0, 1)]),
+    (t.check_choice, [("x", "a", ("a", "b")), ("x", "b", ("a", "b"))]),
+    (t.check_offset, [(0,), (1,), (2**52,)]),
+    (t.check_names, [("x", ["a", "b"], 2, "rows"), ("x", ("a", "b"), 2, "rows"), ("x", None, 2, "rows")]),
+    (t.check_heads, [(1, 1), (6, 3), (8, 8)]),
+    (t.check_groups, [(1, 1), (6, 3), (8, 8)]),
     (t.check_integers, [("x", zeros(2, dtype=torch.uint8))]),
     (t.check_broadcast, [("x", zeros(1, 4), (2, 3, 4)), ("x", zeros(), (2, 3, 4))]),
     (t.check_divisible, [(zeros(6, 1, 1), 3)]),
@@ -64,15 +63,15 @@ RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (t.check_bias, [(X[:1], (2, 3, 4), CPU)]),
 ]
 WRONG: list[Row] = [
-    (a.check_size, "x", {repr(n): ("x", n) for n in (0, -1, 2.0, True, "3", None)}),
-    (a.check_flag, "x", {repr(n): ("x", n) for n in (1, 0, "yes", None)}),
-    (a.check_number, "x", {repr(n): ("x", n, 0, 1) for n in (-1e-9, 1.5, math.nan, True, "0", None)}),
-    (a.check_choice, "x", {repr(n): ("x", n, ("a", "b")) for n in ("c", "", None)}),
-    (a.check_offset, "offset", {repr(n): (n,) for n in (-1, 2**52 + 1, True, 1.0, "0", None)}),
-    (a.check_names, "x", {"1": ("x", ["a"], 2, "rows"), "0": ("x", [], 2, "rows"), "'ab'": ("x", "ab", 2, "rows")}),
-    (a.check_heads, "num_heads", {"num_hiddens=6 and num_heads=4": (6, 4), "0": (6, 0)}),
-    (a.check_heads, "num_hiddens", {"0": (0, 1)}),
-    (a.check_groups, "num_kv_heads", {"num_heads=6 and num_kv_heads=4": (6, 4), "0": (6, 0)}),
+    (t.check_size, "x", {repr(n): ("x", n) for n in (0, -1, 2.0, True, "3", None)}),
+    (t.check_flag, "x", {repr(n): ("x", n) for n in (1, 0, "yes", None)}),
+    (t.check_number, "x", {repr(n): ("x", n, 0, 1) for n in (-1e-9, 1.5, math.nan, True, "0", None)}),
+    (t.check_choice, "x", {repr(n): ("x", n, ("a", "b")) for n in ("c", "", None)}),
+    (t.check_offset, "offset", {repr(n): (n,) for n in (-1, 2**52 + 1, True, 1.0, "0", None)}),
+    (t.check_names, "x", {"1": ("x", ["a"], 2, "rows"), "0": ("x", [], 2, "rows"), "'ab'": ("x", "ab", 2, "rows")}),
+    (t.check_heads, "num_heads", {"num_hiddens=6 and num_heads=4": (6, 4), "0": (6, 0)}),
+    (t.check_heads, "num_hiddens", {"0": (0, 1)}),
+    (t.check_groups, "num_kv_heads", {"num_heads=6 and num_kv_heads=4": (6, 4), "0": (6, 0)}),
     (t.check_integers, "x", {"torch.float32 (2,)": ("x", zeros(2)), "list": ("x", [1])}),
     (t.check_boolean, "x", {"torch.float32 (2,)": ("x", zeros(2)), "list": ("x", [True])}),
     (t.check_broadcast, "x", {"got (3, 2)": ("x", zeros(3, 2), (2, 3, 4)), "(1, 1, 1)": ("x", zeros(1, 1, 1), (3, 4))}),

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import d2lmini as d2l
-from d2lmini.attention.door import Admitted, spell_out_causal
+from d2lmini.attention.pooling import Admitted, spell_out_causal
 from tests.package.positions.shared import DOUBLE
 
 

@@ -1,21 +1,72 @@
-"""Which tensors may come in. Each check raises a `ValueError` that names the argument, its value and what is allowed.
+"""What may come in. Each check raises a `ValueError` that names the argument, its value and what is allowed.
 
-Shapes: `batch` examples, `steps` tokens, `queries` queries and `keys` key-value pairs. Plain arguments are checked in
-`d2lmini.arguments`; how attention makes one object of what it is given is in `d2lmini.attention.door`.
+A public function or module checks its arguments at its door, once; behind the door nothing is checked again. The names
+of dimensions are those of the page Notation: `batch` examples, `steps` tokens, `queries` queries, `keys` key-value
+pairs, `num_heads` heads of size `p`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
 
-from d2lmini.arguments import check_choice, check_flag, check_offset, check_size
-
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+# ---- plain arguments -------------------------------------------------------------------------------------------------
+
+
+def check_size(name: str, size: int) -> None:
+    """Check that a size or a number of something is a positive integer."""
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
+
+
+def check_flag(name: str, flag: bool) -> None:
+    """Check that a flag is `True` or `False`."""
+    if not isinstance(flag, bool):
+        raise ValueError(f"{name} must be True or False, got {flag!r}")
+
+
+def check_number(name: str, number: float, lowest: float, highest: float) -> None:
+    """Check that a number lies in `lowest..highest`."""
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not lowest <= number <= highest:
+        raise ValueError(f"{name} must be a number from {lowest:g} to {highest:g}, got {number!r}")
+
+
+def check_choice(name: str, choice: str, allowed: Sequence[str]) -> None:
+    """Check that a choice given as a string is one of those allowed."""
+    if choice not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {choice!r}")
+
+
+def check_names(name: str, given: Sequence[str] | None, count: int, what: str) -> None:
+    """Check that there is one name for each of `count` lines, rows or columns, or none at all."""
+    if given is not None and (isinstance(given, str) or len(given) != count):
+        found = repr(given) if isinstance(given, str) else len(given)
+        raise ValueError(f"{name} must have one entry for each of the {count} {what}, got {found}")
+
+
+def check_divides(part: str, num_parts: int, whole: str, size: int) -> None:
+    """Check that so many parts, such as heads, share a size evenly."""
+    check_size(whole, size)
+    check_size(part, num_parts)
+    if size % num_parts:
+        raise ValueError(f"{whole} must be divisible by {part}, got {whole}={size} and {part}={num_parts}")
+
+
+def check_offset(offset: int) -> None:
+    """Check that the position of a first token is one from which float64 can count on."""
+    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 2**52:
+        raise ValueError(f"offset must be an integer of at least 0 (and at most 2**52), got {offset!r}")
+
+
+# ---- tensors ---------------------------------------------------------------------------------------------------------
 
 
 def name_shape(value: object) -> str:
@@ -28,9 +79,28 @@ def name_tensor(value: object) -> str:
     return f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
 
 
-def autocasts(device: torch.device) -> bool:
-    """Whether autocast is on for a kind of device; some kinds, such as meta, do not support it."""
-    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+def check_shapes(known: Mapping[str, int] | None = None, /, **tensors: tuple[object, str]) -> None:
+    """Check that tensors have such shapes, and that a dimension that is `known`, or stands in several, has one size.
+
+    check_shapes({"p": 8}, K=(K, "batch num_heads keys p"), V=(V, "batch num_heads keys p"))
+    """
+    sizes = {dim: (size, "") for dim, size in (known or {}).items()}
+    for name, (X, shape) in tensors.items():
+        dims = shape.split()
+        if not isinstance(X, Tensor) or X.dim() != len(dims):
+            raise ValueError(f"{name} must be a tensor of shape ({', '.join(dims)}), got {name_shape(X)}")
+        for dim, size in zip(dims, X.shape, strict=True):
+            wanted, where = sizes.setdefault(dim, (size, f", as {name} has"))
+            if size != wanted:
+                raise ValueError(f"{name} must have {dim}={wanted}{where}, got {name_shape(X)}")
+
+
+def check_floats(**tensors: Tensor) -> None:
+    """Check that tensors share one floating-point dtype; under autocast it may be one each, but float64."""
+    dtypes = [X.dtype for X in tensors.values()]
+    mixed = dtypes.count(dtypes[0]) < len(dtypes) and not all(map(may_autocast, tensors.values()))
+    if mixed or not all(dtype.is_floating_point for dtype in dtypes):
+        raise ValueError(f"{', '.join(tensors)} must share one floating-point dtype, got {dtypes}")
 
 
 def may_autocast(X: Tensor) -> bool:
@@ -38,12 +108,19 @@ def may_autocast(X: Tensor) -> bool:
     return autocasts(X.device) and X.is_floating_point() and X.dtype != torch.float64
 
 
-def read_range(numbers: Tensor) -> tuple[float, float] | None:
+def autocasts(device: torch.device) -> bool:
+    """Whether autocast is on for a kind of device; some kinds, such as meta, do not support it."""
+    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+
+
+def read_range(numbers: Tensor | None) -> tuple[float, float] | None:
     """The smallest and the largest number, or `None` where nobody can look: there are none, or they have no values yet.
 
     That is so on the meta device, under `vmap`, and while a graph is recorded to be run on other numbers later.
     """
-    if torch.compiler.is_compiling() or torch.jit.is_tracing() or numbers.numel() == 0:  # type: ignore[attr-defined]
+    if numbers is None or numbers.numel() == 0:
+        return None
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
         return None
     try:
         lowest, highest = (extreme.item() for extreme in torch.aminmax(numbers.detach()))
@@ -71,33 +148,6 @@ def check_broadcast(name: str, numbers: Tensor, shape: Sequence[int]) -> None:
         raise ValueError(f"{name} must broadcast to {tuple(shape)}, got {name_shape(numbers)}")
 
 
-def check_dimensions(X: Tensor, shape: str) -> None:
-    """Check that `X` is a tensor of three dimensions."""
-    if not isinstance(X, Tensor) or X.dim() != 3:
-        raise ValueError(f"X must have shape {shape}, got {name_shape(X)}")
-
-
-def check_divisible(X: Tensor, num_heads: int) -> None:
-    """Check that the first dimension of `X` can be cut into heads."""
-    check_size("num_heads", num_heads)
-    if X.shape[0] % num_heads:
-        found = f"got shape {name_shape(X)} and num_heads={num_heads}"
-        raise ValueError(f"the first dimension of X must be divisible by num_heads, {found}")
-
-
-def check_sequences(**sequences: Tensor) -> None:
-    """Check that these are tensors `(batch, steps, size)` of one floating-point dtype, or of several under autocast."""
-    for name, X in sequences.items():
-        if not isinstance(X, Tensor):
-            raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
-        if X.dim() != 3:
-            raise ValueError(f"{name} must have shape (batch, steps, size), got {name_shape(X)}")
-    dtypes = [X.dtype for X in sequences.values()]
-    mixed = dtypes.count(dtypes[0]) < len(dtypes) and not all(autocasts(X.device) for X in sequences.values())
-    if mixed or not all(dtype.is_floating_point for dtype in dtypes):
-        raise ValueError(f"{', '.join(sequences)} must share one floating-point dtype, got {dtypes}")
-
-
 def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
     """Check that a linear layer accepts `X`, `(..., size)`; autocast may mix float16, bfloat16 and float32."""
     if not isinstance(X, Tensor):
@@ -112,42 +162,26 @@ def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
         raise ValueError(f"{name} must have the dtype of the weights, {dtype}, got {X.dtype}")
 
 
+def check_tokens(tokens: Tensor, vocab_size: int) -> None:
+    """Check that these are tokens of the vocabulary, `(batch, steps)`, by looking at their values."""
+    if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
+        raise ValueError(f"tokens must be integers (int64 or int32) of shape (batch, steps), got {name_tensor(tokens)}")
+    lowest, highest = read_range(tokens) or (0, 0)
+    if lowest < 0 or highest >= vocab_size:
+        raise ValueError(f"tokens must lie in 0..{vocab_size - 1}, got values from {lowest} to {highest}")
+
+
 # ---- attention -------------------------------------------------------------------------------------------------------
 
 
-def check_scores(X: Tensor) -> None:
-    """Check that these are scores, `(batch, queries, keys)`."""
-    if not isinstance(X, Tensor) or X.dim() != 3 or not X.is_floating_point():
-        raise ValueError(f"X must hold floating-point scores of shape (batch, queries, keys), got {name_tensor(X)}")
-
-
-def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    """Check that queries, keys and values go together."""
-    check_sequences(queries=queries, keys=keys, values=values)
-    shapes = queries.shape, keys.shape, values.shape
-    if not queries.shape[0] == keys.shape[0] == values.shape[0]:
-        raise ValueError(f"queries, keys and values must have the same batch size, got {[*map(tuple, shapes)]}")
-    if keys.shape[1] != values.shape[1]:
-        raise ValueError(f"there must be one value for each key, got {[*map(tuple, shapes[1:])]}")
-
-
-def check_same_size(queries: Tensor, keys: Tensor) -> None:
-    """Check that queries and keys have the same size."""
-    if queries.shape[-1] != keys.shape[-1] or queries.shape[-1] == 0:
-        found = f"{name_shape(queries)} and {name_shape(keys)}"
-        raise ValueError(f"queries and keys must have the same size, at least 1, in their last dimension, got {found}")
-
-
-def check_kept(queries: Tensor, K: Tensor, V: Tensor, num_heads: int, size: int) -> None:
-    """Check that keys and values projected earlier, `(batch, num_heads, keys, size)`, go with these queries."""
-    check_sequences(queries=queries)
-    fitting = (queries.shape[0], num_heads, K.shape[2], size)
-    if tuple(K.shape) != fitting or not isinstance(V, Tensor) or V.shape != K.shape:
-        found = f"{name_shape(K)} and {name_shape(V)}"
-        raise ValueError(f"K and V must have shape (batch, num_heads, keys, p) = {fitting}, got {found}")
-    if not queries.dtype == K.dtype == V.dtype and not all(may_autocast(part) for part in (queries, K, V)):
-        found = f"{queries.dtype}, {K.dtype} and {V.dtype}"
-        raise ValueError(f"queries, K and V must share one floating-point dtype, got {found}")
+def check_inputs(queries: Tensor, keys: Tensor, values: Tensor, *, query_size: str = "query_size") -> None:
+    """Check that queries, keys and values go together; queries and keys of one size if it has one name."""
+    check_shapes(
+        queries=(queries, f"batch queries {query_size}"),
+        keys=(keys, f"batch keys {query_size if query_size == 'size' else 'key_size'}"),
+        values=(values, "batch keys value_size"),
+    )
+    check_floats(queries=queries, keys=keys, values=values)
 
 
 def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:
@@ -210,7 +244,8 @@ def check_steps(num_queries: int, num_keys: int) -> None:
 
 def check_room(X: Tensor, offset: int | Tensor, max_len: int, num_hiddens: int) -> None:
     """Check that a table of `max_len` positions covers those of `X`, `(batch, steps, num_hiddens)`."""
-    check_sequences(X=X)
+    check_shapes({"num_hiddens": num_hiddens}, X=(X, "batch steps num_hiddens"))
+    check_floats(X=X)
     if isinstance(offset, Tensor) and offset.dim() != 0:
         check_integers("offset", offset)
         check_one_length_each("offset", offset, (X.shape[0],))
@@ -220,69 +255,25 @@ def check_room(X: Tensor, offset: int | Tensor, max_len: int, num_hiddens: int) 
     else:
         check_offset(offset)  # type: ignore[arg-type]
         last = offset  # type: ignore[assignment]
-    if X.shape[2] != num_hiddens:
-        raise ValueError(f"X must have size num_hiddens={num_hiddens} in its last dimension, got {name_shape(X)}")
     if last + X.shape[1] > max_len:
         begins = f" that begins at position offset={last}" if last else ""
         raise ValueError(f"a sequence of length {X.shape[1]}{begins} does not fit into max_len={max_len}")
 
 
-def check_pairs(X: Tensor) -> None:
+def check_pairs(name: str, X: Tensor) -> None:
     """Check that the features of `X`, `(..., steps, size)`, form pairs."""
     if not isinstance(X, Tensor) or X.dim() < 2 or not X.is_floating_point():
-        raise ValueError(f"X must hold floating-point numbers of shape (..., steps, size), got {name_tensor(X)}")
+        raise ValueError(f"{name} must hold floating-point numbers of shape (..., steps, size), got {name_tensor(X)}")
     if X.shape[-1] % 2 or X.shape[-1] == 0:
-        raise ValueError(f"rotary embedding turns pairs: the size must be even and at least 2, got {X.shape[-1]}")
+        raise ValueError(f"rotary embedding turns pairs: the size of {name} must be even, got {X.shape[-1]}")
 
 
-def check_rotation(base: float, pairing: str) -> None:
-    """Check how fast pairs turn, and which features form them."""
-    check_choice("pairing", pairing, ("adjacent", "halves"))
-    if isinstance(base, bool) or not isinstance(base, (int, float)) or not 1 <= base <= 1e300:
-        raise ValueError(f"base must be a number of at least 1, got {base!r}")
-
-
-def check_buckets(num_buckets: int, max_distance: int, parts: int) -> None:
-    """Check that a share of the buckets can hold one distance each, and the others the rest."""
-    check_size("num_buckets", num_buckets)
-    check_size("max_distance", max_distance)
-    if num_buckets % parts or max_distance <= num_buckets // parts:
-        fitting = f"num_buckets must be divisible by {parts} and max_distance be more than num_buckets / {parts}"
-        raise ValueError(f"{fitting}, got {num_buckets=}, {max_distance=}")
-
-
-def check_positions(queries: Tensor, keys: Tensor, num_heads: int | None = None, size: int | None = None) -> None:
+def check_positions(queries: Tensor, keys: Tensor, **known: int) -> None:
     """Check that queries can be the last of the keys, in heads of the number and size that a scheme was made for."""
-    if not isinstance(queries, Tensor) or not isinstance(keys, Tensor):
-        raise ValueError(f"queries and keys must be tensors, got {name_tensor(queries)} and {name_tensor(keys)}")
-    if queries.dim() != 4 or keys.dim() != 4 or queries.shape[:2] != keys.shape[:2]:
-        fitting = "(batch, num_heads, steps, size), with the same batch and heads"
-        found = f"{name_shape(queries)} and {name_shape(keys)}"
-        raise ValueError(f"queries and keys must have shape {fitting}, got {found}")
-    if num_heads not in (None, queries.shape[1]):
-        raise ValueError(f"the positions were made for num_heads={num_heads}, the layer has {queries.shape[1]}")
-    if size not in (None, queries.shape[-1]):
-        raise ValueError(f"queries must have head_size={size}, got {name_shape(queries)}")
+    shape = "batch num_heads {} head_size"
+    check_shapes(known, queries=(queries, shape.format("queries")), keys=(keys, shape.format("keys")))
     if queries.shape[-2] > keys.shape[-2]:
         raise ValueError(
             "with relative positions the queries are the last of the keys, so there must be at least as many keys: "
             f"got {queries.shape[-2]} queries and {keys.shape[-2]} keys"
         )
-
-
-def check_even_size(queries: Tensor, keys: Tensor) -> None:
-    """Check that queries and keys share an even size."""
-    sizes = queries.shape[-1], keys.shape[-1]
-    if sizes[0] != sizes[1] or sizes[0] % 2 or sizes[0] == 0:
-        raise ValueError(
-            f"for rotary embedding queries and keys must share an even size, got {sizes[0]} and {sizes[1]}"
-        )
-
-
-def check_placed(returned: object, Q: Tensor, K: Tensor) -> None:
-    """Check that a scheme returned queries and keys of the shape and dtype that it was given, and a bias or `None`."""
-    if not isinstance(returned, tuple) or len(returned) != 3:
-        raise ValueError(f"positions must return queries, keys and a bias or None, got {type(returned).__name__}")
-    for name, given, got in (("queries", Q, returned[0]), ("keys", K, returned[1])):
-        if not isinstance(got, Tensor) or (got.shape, got.dtype) != (given.shape, given.dtype):
-            raise ValueError(f"positions must return {name} of {name_tensor(given)}, got {name_tensor(got)}")
