@@ -195,17 +195,9 @@ class _Pooling(nn.Module):
         raise NotImplementedError
 
     def forward(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        valid_lens: Tensor | None = None,
-        *,
-        mask: Tensor | None = None,
-        bias: Tensor | None = None,
-        causal: bool = False,
-        need_weights: bool = False,
-    ) -> Tensor | tuple[Tensor, Tensor]:
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None,
+        *, mask: Tensor | None = None, bias: Tensor | None = None, causal: bool = False, need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:  # fmt: skip
         """Pool the values.
 
         Args:
@@ -281,15 +273,9 @@ class AdditiveAttention(_Pooling):
     """
 
     def __init__(
-        self,
-        key_size: int,
-        query_size: int,
-        num_hiddens: int,
-        dropout: float,
-        *,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+        self, key_size: int, query_size: int, num_hiddens: int, dropout: float,
+        *, device: torch.device | str | None = None, dtype: torch.dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(dropout)
         self.key_size, self.query_size = key_size, query_size
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False, device=device, dtype=dtype)
