@@ -9,8 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-import d2lmini as d2l
-
 
 def rows(*, dtype: torch.dtype = torch.float64) -> Callable[[int, int, int], Tensor]:
     """The table of sinusoids."""
@@ -29,25 +27,10 @@ def f(i: int, column: int, d: int) -> float:
     return math.cos(angle) if column % 2 else math.sin(angle)
 
 
-def from_a_million_rows(start: int, num_steps: int, d: int) -> Tensor:
-    return rows()(0, 1_000_000, d)[start : start + num_steps]
-
-
 def float32_positions(start: int, num_steps: int, d: int) -> Tensor:
     i = torch.arange(start, start + num_steps, dtype=torch.float32).double()[:, None]
     angles = i * 10000 ** (-torch.arange(0, d, 2).double() / d)
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d]
-
-
-def into_too_few_rows(start: int, num_steps: int, d: int) -> Tensor:
-    P = torch.zeros(num_steps, d, dtype=torch.float64)
-    P[:] = rows()(0, start + num_steps, d)
-    return P
-
-
-def by_ones(start: int, num_steps: int, d: int) -> Tensor:
-    """Right: one wave at a time, from Python's own numbers."""
-    return torch.tensor([[f(i, j, d) for j in range(d)] for i in range(start, start + num_steps)], dtype=torch.float64)
 
 
 def of_a_complex_exponential(start: int, num_steps: int, d: int) -> Tensor:
@@ -63,41 +46,20 @@ def for_even_only(start: int, num_steps: int, d: int) -> Tensor:
     return P
 
 
-def ends_too_early(start: int, num_steps: int, d: int) -> Tensor:
-    torch.arange(start, num_steps)
-    return rows()(start, num_steps, d)
-
-
-def from_a_table(start: int, num_steps: int, d: int) -> Tensor:
-    return d2l.PositionalEncoding(d, 0)(torch.zeros(1, num_steps, d), offset=start)[0]
-
-
 RIGHT: dict[str, list[Any]] = {
     "predict-positions": [(100, 32, 2.832), torch.tensor([100.0, 32.0, 2.83])],
     "odd-width": [
         rows(),
-        by_ones,
         of_a_complex_exponential,
         lambda start, num_steps, d: [[f(start + i, j, d) for j in range(d)] for i in range(num_steps)],
-        lambda *sizes: rows()(*sizes).float(),
     ],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
     ("predict-positions", (7, 32, 2.83), "what is the largest 2j?"),
     ("predict-positions", (100, 5, 2.83), "put δ = 0"),
-    ("predict-positions", (0, 32, 2.83), "what is the largest 2j?"),
     ("predict-positions", (100, 32, 0.05), "there is one pair"),
-    ("predict-positions", (100, 32), "look at the starter's form"),
-    ("odd-width", rows(dtype=torch.float32), "double precision"),
     ("odd-width", for_even_only, "how many cosines?"),
-    ("odd-width", ends_too_early, "where does it end?"),
-    ("odd-width", from_a_table, "can each row be computed from start itself?"),
-    ("odd-width", from_a_million_rows, "the shape of each step"),
     ("odd-width", float32_positions, "in double precision"),
-    ("odd-width", into_too_few_rows, "Which line stops, and with which sizes?"),
     ("odd-width", lambda start, num_steps, d: rows()(start % 10**6, num_steps, d), "double precision"),
-    ("odd-width", lambda start, num_steps, d: rows()(min(start, 1), num_steps, d), "which angles does row 0 have now?"),
-    ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d).flip(0), "row 0 is 0, 1, 0, 1"),
-    ("odd-width", lambda start, num_steps, d: rows()(start, num_steps, d) * (1 - d % 2), "has no cosine?"),
 ]

@@ -13,8 +13,8 @@ def draw(model: Any, batch: int = 3, n: int = 8) -> Tensor:
     return torch.randint(model.vocab_size, (batch, n))
 
 
-def near(a: Tensor, b: Tensor, tolerance: float = 1e-4) -> Tensor:
-    return ((a - b).abs() < tolerance).all()
+def near(a: Tensor, b: Tensor) -> Tensor:
+    return ((a - b).abs() < 1e-4).all()
 
 
 def decode(model: Any, tokens: Tensor, sizes: list[int]) -> Tensor:
@@ -113,18 +113,6 @@ def fixed_words(model: Any) -> Any:
     return near(decode(model, tokens, [1] * 8), model(tokens))
 
 
-def too_long(model: Any) -> Any:
-    model.eval()
-    tokens = draw(model, n=10)
-    return near(decode(model, tokens, [1] * 10), model(tokens))
-
-
-def exactly(model: Any) -> bool:
-    model.eval()
-    tokens = draw(model)
-    return torch.equal(decode(model, tokens, [1] * 8), model(tokens))
-
-
 def with_a_prompt(model: Any) -> Any:
     """The first step has several tokens, and no other step has."""
     model.eval()
@@ -136,22 +124,13 @@ def with_a_prompt(model: Any) -> Any:
 
 RIGHT: dict[str, list[Any]] = {"test-decoder": [by_properties, by_assertions]}
 WRONG: list[tuple[str, Any, str]] = [
-    ("test-decoder", 1, "pass the function itself"),
-    ("test-decoder", lambda model: True, "by what it returns"),
-    ("test-decoder", lambda model: "Restarting" not in repr(model), "by what it returns"),
-    ("test-decoder", lambda model: model(draw(model)).shape == (3, 8, model.vocab_size), "would a wrong one show"),
-    ("test-decoder", lambda model: bool((model(draw(model)) == 0).all()), "refuses whatever it is given"),
-    ("test-decoder", lambda model: model(draw(model)) == 0, "one verdict for all"),
-    ("test-decoder", exactly, "more digits than float32 has"),
     ("test-decoder", in_training, "model.eval()"),
     ("test-decoder", fixed_words, "model.vocab_size"),
-    ("test-decoder", too_long, "model.max_len"),
     ("test-decoder", with_a_prompt, "gives all tokens of a step one position"),
     ("test-decoder", causal, "restarts its positions"),
     ("test-decoder", short, "forgets in decoding"),
     ("test-decoder", one_row, "past of another row"),
     ("test-decoder", stepwise, "rows of a batch touch"),
-    ("test-decoder", chunks, "rows of a batch touch"),
     ("test-decoder", first_alone, "touch"),
     ("test-decoder", last_alone, "answers without reading"),
     ("test-decoder", reacts, "no token but the newest"),

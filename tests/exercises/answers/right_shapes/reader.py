@@ -32,11 +32,6 @@ class OneByOne(Reader):
         return torch.cat([self.attention(x, x, x)[0].mean(1) for x in cut])
 
 
-class Detached(Reader):
-    def average(self, found: Tensor, real: Tensor) -> Tensor:
-        return super().average(found.detach(), real)
-
-
 class Doubled(Reader):
     def average(self, found: Tensor, real: Tensor) -> Tensor:
         return 2 * super().average(found, real)
@@ -55,19 +50,9 @@ class Wider(Reader):
         self.out = nn.Linear(width, width)
 
 
-class WithoutAttention(nn.Module):
-    def __init__(self, width: int, num_heads: int) -> None:
-        super().__init__()
-
-    def forward(self, X: Tensor, valid_lens: Tensor) -> Tensor:
-        return X.mean(1)
-
-
 RIGHT: dict[str, list[Any]] = {"debug-reader": [Reader, OneByOne]}
 WRONG: list[tuple[str, Any, str]] = [
     ("debug-reader", Doubled, "cut to its length"),
-    ("debug-reader", Detached, "what cuts the result off"),
     ("debug-reader", FirstStep, "is a part of the way cut off"),
     ("debug-reader", Wider, "with biases, and no others"),
-    ("debug-reader", WithoutAttention, "as it was"),
 ]
