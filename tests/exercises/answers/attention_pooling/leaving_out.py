@@ -16,14 +16,13 @@ import d2lmini as d2l
 
 def leave_out(
     *,
-    scale: Callable[[Tensor], float] = lambda queries: math.sqrt(queries.shape[1]),
     hide: Callable[[Tensor, Tensor], Tensor] = lambda scores, may: scores.masked_fill(~may, -math.inf),
     after: Callable[[Tensor, Tensor], Tensor] = lambda weights, may: weights.nan_to_num(),
 ) -> Callable[..., Tensor]:
     """The outputs without one key, right unless told otherwise."""
 
     def function(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        scores = queries @ keys.T / scale(queries)
+        scores = queries @ keys.T / math.sqrt(queries.shape[1])
         may = mask[:, None] & ~torch.eye(len(keys)).bool()
         return after(hide(scores[:, None].expand(may.shape), may).softmax(2), may) @ values
 

@@ -15,12 +15,12 @@ def design(n: int, num_layers: int) -> tuple[int, list[int]]:
     return kernel, [kernel**i for i in range(num_layers)]
 
 
-def designed(kernel: int | None = None, dilations: Callable[[int, int], list[int]] | None = None) -> Callable[..., Any]:
-    """A design with another kernel or other dilations than the right ones."""
+def designed(dilations: Callable[[int, int], list[int]]) -> Callable[..., Any]:
+    """A design with other dilations than the right ones."""
 
     def answer(n: int, num_layers: int) -> tuple[int, list[int]]:
-        k = kernel or design(n, num_layers)[0]
-        return k, dilations(k, num_layers) if dilations else [k**i for i in range(num_layers)]
+        k = design(n, num_layers)[0]
+        return k, dilations(k, num_layers)
 
     return answer
 
@@ -60,9 +60,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-stack", (5, 1920, 2880), "all features of k tokens"),
     ("predict-stack", (1600, 5, 2880), "token and state"),
     ("predict-stack", (1600, 1920, 5), "four projections, the scores and the mixture"),
-    ("design-dilations", designed(dilations=lambda k, L: [(k + 1) ** i for i in range(L)]), "there are gaps"),
-    ("design-dilations", designed(dilations=lambda k, L: [k ** (L - 1)] * L), "the token just before it"),
-    ("design-dilations", designed(dilations=lambda k, L: [1, *[k ** (L - 1)] * (L - 1)]), "meet in the same places"),
+    ("design-dilations", designed(lambda k, L: [(k + 1) ** i for i in range(L)]), "there are gaps"),
+    ("design-dilations", designed(lambda k, L: [k ** (L - 1)] * L), "the token just before it"),
+    ("design-dilations", designed(lambda k, L: [1, *[k ** (L - 1)] * (L - 1)]), "meet in the same places"),
     ("design-dilations", with_kernel(lambda n, L: math.ceil(n ** (1 / L))), "is a root rounded up here? 5"),
     ("design-dilations", with_kernel(lambda n, L: max(2, design(n, L)[0])), "a kernel of 1 is enough"),
     ("design-dilations", with_kernel(lambda n, L: math.ceil((n - 1) / L) + 1), "how many different ways"),

@@ -14,14 +14,14 @@ from torch.nn import functional as F
 
 def cached(
     x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor,
-    keep: Any = lambda kept, window: kept[-window:], scale: Any = math.sqrt,
+    keep: Any = lambda kept, window: kept[-window:],
 ) -> tuple[Tensor, Any]:  # fmt: skip
     """Attention to a window of tokens with a cache, right unless told otherwise."""
     t, kept = cache or (0, ())
     q, k, v = ((x + P[t]) @ part.T for part in W)
     pairs = (*kept, (k, v))
     K, V = (torch.stack(part, dim=1) for part in zip(*pairs[-window:], strict=True))
-    scores = q[:, None] @ K.mT / scale(x.shape[1])
+    scores = q[:, None] @ K.mT / math.sqrt(x.shape[1])
     return (F.softmax(scores, dim=-1) @ V)[:, 0], (t + 1, keep(pairs, window))
 
 

@@ -19,13 +19,12 @@ def normed(X: Tensor) -> Tensor:
 def decoder(
     X: Tensor, memory: Tensor, back: Any, across: Any, ffn: Any, training: bool,
     *, mask: Any = d2l.causal_mask, look: Any = lambda attend, Y, memory: attend(Y, memory, memory),
-    compute: Any = lambda ffn, Y: ffn(Y),
 ) -> Tensor:  # fmt: skip
     """A decoder block, right unless told otherwise."""
     Y = normed(X)
     X = X + back(Y, Y, Y, mask=mask(X.shape[1]))
     X = X + look(across, normed(X), memory)
-    return X + compute(ffn, normed(X))
+    return X + ffn(normed(X))
 
 
 def by_hand(X: Tensor, memory: Tensor, look_back: Any, look_across: Any, ffn: Any, training: bool) -> Tensor:

@@ -9,13 +9,10 @@ import torch
 from torch import Tensor
 
 
-def accept(
-    decoder: Any, state: Any, last: Tensor, draft: Tensor,
-    *, count: Any = lambda same: same.long().cumprod(0).sum(), inputs: Any = lambda last, draft: (last, draft[:, :-1]),
-) -> Any:  # fmt: skip
-    """How many tokens of a draft are right, right unless told otherwise."""
-    logits = decoder.step(torch.cat(inputs(last, draft), dim=1), state)[0]
-    return count((logits.argmax(-1)[:, : draft.shape[1]] == draft)[0])
+def accept(decoder: Any, state: Any, last: Tensor, draft: Tensor) -> Any:
+    """How many tokens of a draft are right."""
+    logits = decoder.step(torch.cat([last, draft[:, :-1]], dim=1), state)[0]
+    return (logits.argmax(-1) == draft)[0].long().cumprod(0).sum()
 
 
 def by_logits(same: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:

@@ -53,12 +53,12 @@ def powers(scores: Tensor) -> Tensor:
     return scores.exp() / scores.exp().sum(-1, keepdim=True)
 
 
-def heads(weigh: Callable[..., Tensor] = d2l.masked_softmax, divisor: float | None = None) -> Callable[..., Tensor]:
+def heads(weigh: Callable[..., Tensor] = d2l.masked_softmax) -> Callable[..., Tensor]:
     """The function of the debugging exercise, by a batch that stands first."""
 
     def function(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
         queries, keys, values = (d2l.transpose_qkv(part.transpose(0, 1), h) for part in (Q, K, V))
-        scores = queries @ keys.mT / (divisor or math.sqrt(queries.shape[2]))
+        scores = queries @ keys.mT / math.sqrt(queries.shape[2])
         return d2l.transpose_output(weigh(scores, lens.repeat_interleave(h)) @ values, h).transpose(0, 1)
 
     return function

@@ -24,13 +24,12 @@ def by_hand(
     X: Tensor,
     valid_lens: Tensor,
     *,
-    p: int | None = None,
     mask: Callable[[Tensor, Tensor], Tensor] = lambda s, may: s.masked_fill(~may, -math.inf),
 ) -> Tensor:
     """From the matrix of the layer, with its bias."""
     projected = X @ mha.in_proj_weight.T + (0 if mha.in_proj_bias is None else mha.in_proj_bias)
     Q, K, _ = (part.unflatten(2, (mha.num_heads, -1)).transpose(1, 2) for part in projected.chunk(3, 2))
-    scores = Q @ K.mT / math.sqrt(p or Q.shape[3])
+    scores = Q @ K.mT / math.sqrt(Q.shape[3])
     return mask(scores, shown(valid_lens, X.shape[1])[:, None, None]).softmax(-1)
 
 

@@ -14,7 +14,7 @@ def luck(right: int, pairs: int) -> float:
 
 
 def enough(
-    tail: Callable[[int, int], float] = luck, *, least: int = 0, reached: bool = False, none: int | None = None
+    tail: Callable[[int, int], float] = luck, *, least: int = 0, reached: bool = False
 ) -> Callable[[int, float], int]:
     """The smallest number that is rare enough, right unless told otherwise."""
 
@@ -22,7 +22,7 @@ def enough(
         for k in range(least, pairs + 1):
             if tail(k, pairs) <= chance if reached else tail(k, pairs) < chance:
                 return k
-        return pairs + 1 if none is None else none
+        return pairs + 1
 
     return answer
 

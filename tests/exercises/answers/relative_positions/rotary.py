@@ -12,17 +12,14 @@ from torch import Tensor
 import d2lmini as d2l
 
 
-def rotary(
-    exponents: Callable[[int], Tensor] = lambda p: torch.arange(0, p, 2) / p,
-    scale: Callable[[int], float] = math.sqrt,
-) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+def rotary(scale: Callable[[int], float] = math.sqrt) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Attention with rotary embedding, right unless told otherwise."""
 
     def answer(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
         m, n, p = len(Q), *K.shape
 
         def turn(X: Tensor, first: int) -> Tensor:
-            angles = torch.arange(first, first + len(X))[:, None] * 10000 ** -exponents(p).double()
+            angles = torch.arange(first, first + len(X))[:, None] * 10000 ** (-torch.arange(0, p, 2).double() / p)
             pairs = torch.view_as_complex(X.double().unflatten(-1, (-1, 2)).contiguous())
             return torch.view_as_real(pairs * torch.exp(1j * angles)).flatten(1)
 

@@ -64,9 +64,9 @@ def rows_only(softmax: Any) -> bool:
     return torch.allclose(softmax(scores, mask).sum(-1), mask.any(-1).float(), atol=1e-3)
 
 
-def compare(softmax: Any, scores: Tensor, mask: Tensor, tolerance: float = 1e-3) -> bool:
+def compare(softmax: Any, scores: Tensor, mask: Tensor) -> bool:
     expected = torch.where(mask, scores.double(), -math.inf).softmax(-1).nan_to_num()
-    return torch.allclose(softmax(scores, mask).double(), expected, atol=tolerance)
+    return torch.allclose(softmax(scores, mask).double(), expected, atol=1e-3)
 
 
 def exactly(softmax: Any) -> bool:

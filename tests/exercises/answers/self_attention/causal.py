@@ -13,18 +13,15 @@ from torch.nn import functional as F
 
 def attend(
     *,
-    scale: float = 0.0,
     same: Callable[[Tensor], Tensor] = lambda sentence: sentence[:, :, None] == sentence[:, None],
     masked: Callable[[Tensor, Tensor], Tensor] = lambda scores, allowed: scores.masked_fill(~allowed, -math.inf),
-    weigh: Callable[..., Tensor] = F.softmax,
-    after: Callable[[Tensor, Tensor], Tensor] = lambda A, allowed: A,
 ) -> Callable[..., Any]:
     """Causal self-attention within sentences, right unless told otherwise."""
 
     def function(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, sentence: Tensor) -> tuple[Tensor, Tensor]:
         Q, K, V = (X @ W.T for W in (W_q, W_k, W_v))
         may = same(sentence).tril()
-        A = after(weigh(masked(Q @ K.mT / (scale or math.sqrt(len(W_q))), may), 2), may)
+        A = F.softmax(masked(Q @ K.mT / math.sqrt(len(W_q)), may), 2)
         return A @ V, A
 
     return function

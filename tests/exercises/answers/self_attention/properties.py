@@ -12,32 +12,17 @@ from torch.nn import functional as F
 
 
 def error(
-    difference: Callable[..., Tensor] = lambda f, X, order: f(X[:, order]) - f(X)[:, order],
     statistic: Callable[[Tensor], Tensor] = lambda difference: difference.abs().max(),
 ) -> Callable[..., float]:
-    return lambda f, X, order: statistic(difference(f, X, order)).item()
+    return lambda f, X, order: statistic(f(X[:, order]) - f(X)[:, order]).item()
 
 
 def stack(
     spread: Callable[[Tensor], Tensor] = lambda X: (X.amax(0) - X.amin(0)).max(),
-    *,
-    scale: float | None = None,
-    dim: int = 1,
-    residual: bool = False,
-    frozen: bool = False,
-    more: int = 0,
-    in_place: bool = False,
 ) -> Callable[[Tensor, int], float]:
-    """The measurement of the stack, right unless told otherwise."""
-
     def measure(X: Tensor, num_layers: int) -> float:
-        first, original = X, X
-        for _ in range(num_layers + more):
-            source = first if frozen else X
-            new = F.softmax(source @ source.T / (scale or math.sqrt(X.shape[1])), dim) @ X
-            X = X + new if residual else new
-        if in_place and num_layers:
-            original.copy_(X)
+        for _ in range(num_layers):
+            X = F.softmax(X @ X.T / math.sqrt(X.shape[1]), 1) @ X
         return spread(X).item()
 
     return measure

@@ -12,21 +12,19 @@ from torch.nn import functional as F
 Layer = Callable[[Tensor], Tensor]
 
 
-def norm(X: Tensor, eps: float = 1e-5) -> Tensor:
-    return (X - X.mean(-1, keepdim=True)) / (X.var(-1, keepdim=True, unbiased=False) + eps).sqrt()
+def norm(X: Tensor) -> Tensor:
+    return (X - X.mean(-1, keepdim=True)) / (X.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt()
 
 
 def stacked(
-    pre: Callable[[Tensor, Layer, Layer], Tensor] = lambda X, f, norm: X + f(norm(X)),
-    norm: Layer = norm,
-    last: Callable[[bool], bool] = lambda norm_first: norm_first,
+    pre: Callable[[Tensor, Layer], Tensor] = lambda X, f: X + f(norm(X)),
 ) -> Callable[[Tensor, list[Layer], bool], Tensor]:
     """A stack of layers in the residual stream, right unless told otherwise."""
 
     def answer(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
         for layer in layers:
-            X = pre(X, layer, norm) if norm_first else norm(X + layer(X))
-        return norm(X) if last(norm_first) else X
+            X = pre(X, layer) if norm_first else norm(X + layer(X))
+        return norm(X) if norm_first else X
 
     return answer
 
@@ -62,7 +60,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-block", (1, 128, 5), "four d x d projections"),
     ("predict-block", (49728, 100, 5), "three matrices of h x d"),
     ("predict-block", (49728, 128, 13), "the mean square of a sum"),
-    ("add-norm", stacked(pre=lambda X, f, norm: 2 * X + f(norm(X))), "print the stream"),
+    ("add-norm", stacked(lambda X, f: 2 * X + f(norm(X))), "print the stream"),
     ("add-norm", token_by_token, "a layer may look at all tokens of a sequence"),
     ("add-norm", emptied, "change the list itself"),
 ]

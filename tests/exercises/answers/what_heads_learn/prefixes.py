@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -13,19 +12,10 @@ def shift(marked: Tensor) -> Tensor:
     return F.pad(marked, (1, 0))[:, :, :-1]
 
 
-def score(
-    find: Callable[[Tensor], Tensor] = lambda same: same.tril(-1),
-    move: Callable[[Tensor], Tensor] = shift,
-    count: Callable[[Tensor], Tensor] = lambda same: same.tril(-1).any(dim=2),
-) -> Callable[[Tensor, Tensor], float]:
-    """The score, right unless told otherwise."""
-
-    def answer(letters: Tensor, weights: Tensor) -> float:
-        same = letters[:, :, None] == letters[:, None, :]
-        counted = count(same)
-        return (weights * move(find(same))).sum(dim=2)[counted].mean().item() if counted.any() else 0.0
-
-    return answer
+def score(letters: Tensor, weights: Tensor) -> float:
+    same = (letters[:, :, None] == letters[:, None, :]).tril(-1)
+    counted = same.any(dim=2)
+    return (weights * shift(same)).sum(dim=2)[counted].mean().item() if counted.any() else 0.0
 
 
 def by_loops(letters: Tensor, weights: Tensor) -> float:
@@ -49,7 +39,7 @@ def by_numpy(letters: Tensor, weights: Tensor) -> Any:
 
 
 def last_sequence(letters: Tensor, weights: Tensor) -> float:
-    return score()(letters[-1:], weights[-1:])
+    return score(letters[-1:], weights[-1:])
 
 
 def by_classes(letters: Tensor, weights: Tensor) -> float:
@@ -60,10 +50,10 @@ def by_classes(letters: Tensor, weights: Tensor) -> float:
     return (weights * shift(same)).sum(dim=2)[counted].mean().item() if counted.any() else 0.0
 
 
-RIGHT: dict[str, list[Any]] = {"prefix-matching": [score(), by_loops, by_numpy]}
+RIGHT: dict[str, list[Any]] = {"prefix-matching": [score, by_loops, by_numpy]}
 
 WRONG: list[tuple[str, Any, str]] = [
     ("prefix-matching", last_sequence, "which columns count"),
-    ("prefix-matching", lambda letters, A: score()(letters, A) * 0 + 1, "which columns count"),
+    ("prefix-matching", lambda letters, A: score(letters, A) * 0 + 1, "which columns count"),
     ("prefix-matching", by_classes, "run it yourself"),
 ]

@@ -14,21 +14,18 @@ Loss = Callable[[Tensor], Any]
 
 def twins(
     excess: Callable[[float, float, float], float] = lambda both, a, b: both - a - b,
-    count: Callable[[int], int] = lambda num_heads: num_heads,
     gate: float = 0.0,
 ) -> Callable[[Loss, int], tuple[int, int]]:
     """The pair with the largest excess, right unless told otherwise."""
 
     def answer(loss: Loss, num_heads: int) -> tuple[int, int]:
-        n = count(num_heads)
-
         def cost(*off: int) -> float:
-            gates = torch.ones(n)
+            gates = torch.ones(num_heads)
             gates[list(off)] = gate
-            return float(loss(gates) - loss(torch.ones(n)))
+            return float(loss(gates) - loss(torch.ones(num_heads)))
 
-        alone = [cost(i) for i in range(n)]
-        pairs = itertools.combinations(range(n), 2)
+        alone = [cost(i) for i in range(num_heads)]
+        pairs = itertools.combinations(range(num_heads), 2)
         return max(pairs, key=lambda pair: excess(cost(*pair), alone[pair[0]], alone[pair[1]]))
 
     return answer
@@ -42,10 +39,8 @@ def twins_by_items(loss: Loss, num_heads: int) -> tuple[int, int]:
     return max(pairs, key=lambda pair: cost([*pair]) - cost([pair[0]]) - cost([pair[1]]))
 
 
-def pruned(
-    change: Callable[[float], float] = float, *, much: bool = False, width: int = 99
-) -> Callable[[Loss, int, int], list[int]]:
-    """Removes the head after which what becomes of the loss, or of its change, is smallest."""
+def pruned(*, much: bool = False) -> Callable[[Loss, int, int], list[int]]:
+    """Removes the head after which the loss, or its change, is smallest."""
 
     def answer(loss: Loss, num_heads: int, keep: int) -> list[int]:
         left = list(range(num_heads))
@@ -57,10 +52,10 @@ def pruned(
 
         def worth(head: int) -> float:
             found = loss_of([other for other in left if other != head])
-            return abs(found - loss_of(left)) if much else change(found)
+            return abs(found - loss_of(left)) if much else found
 
         while len(left) > keep:
-            left.remove(min(left[:width], key=worth))
+            left.remove(min(left, key=worth))
         return left
 
     return answer
