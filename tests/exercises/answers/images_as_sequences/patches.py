@@ -1,4 +1,4 @@
-"""Answers to the exercises: what a patch is, and how it becomes a token."""
+"""Answers to the exercises on patches and their positions."""
 
 from __future__ import annotations
 
@@ -72,6 +72,12 @@ RIGHT: dict[str, list[Any]] = {
     "predict-patches": [(196, 768, 256, 16), torch.tensor([196, 768, 256, 16])],
     "patchify": [unfolded, with_loops, in_numpy],
     "debug-patch-tokens": [placed, placed_with_loops],
+    "scrambled-positions": [
+        lambda P, order: P[order],
+        lambda P, order: torch.stack([P[i] for i in order.tolist()]),
+        lambda P, order: P.numpy()[order.numpy()],
+    ],
+    "use-scrambled": [(0.06, 0.969), torch.tensor([0.1, 0.965])],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -82,4 +88,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("patchify", checks(lambda height, width, size: (height + width) % size), "each by itself"),
     ("debug-patch-tokens", lambda X, W, P: placed(X, W, P.flip(0)), "does token 5 get"),
     ("debug-patch-tokens", lambda X, W, P: placed(X * 16 / 15, W, P), "look for them in X[0]"),
+    ("scrambled-positions", lambda P, order: P[order.flip(0)], "which row of P was its own?"),
+    ("use-scrambled", (0.3, 0.97), "without training them again"),
+    ("use-scrambled", (0.06, 0.985), "tested on scrambled digits"),
 ]

@@ -1,11 +1,11 @@
-"""Tests of a decoder."""
+"""Tests of a decoder, and a reader with faults."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def draw(model: Any, batch: int = 3, n: int = 8) -> Tensor:
@@ -122,7 +122,53 @@ def with_a_prompt(model: Any) -> Any:
     return near(decode(model, tokens, [5, 1, 1, 1]), whole) & near(alone, whole) & ~near(other[:, -1], whole[:, -1])
 
 
-RIGHT: dict[str, list[Any]] = {"test-decoder": [by_properties, by_assertions]}
+class Reader(nn.Module):
+    """Right, unless a subclass changes a line."""
+
+    def __init__(self, width: int, num_heads: int) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, num_heads, batch_first=True)
+
+    def average(self, found: Tensor, real: Tensor) -> Tensor:
+        return (found * real[..., None]).sum(1) / real.sum(1)[:, None]
+
+    def forward(self, X: Tensor, valid_lens: Tensor) -> Tensor:
+        real = torch.arange(X.shape[1]) < valid_lens[:, None]
+        found, _ = self.attention(X, X, X, key_padding_mask=~real, need_weights=False)
+        return self.average(found, real)
+
+
+class OneByOne(Reader):
+    """Each example, cut to its length."""
+
+    def forward(self, X: Tensor, valid_lens: Tensor) -> Tensor:
+        cut = [x[None, :n] for x, n in zip(X, valid_lens.tolist(), strict=True)]
+        return torch.cat([self.attention(x, x, x)[0].mean(1) for x in cut])
+
+
+class Doubled(Reader):
+    def average(self, found: Tensor, real: Tensor) -> Tensor:
+        return 2 * super().average(found, real)
+
+
+class FirstStep(Reader):
+    """The gradient of the first token alone."""
+
+    def forward(self, X: Tensor, valid_lens: Tensor) -> Tensor:
+        return super().forward(torch.cat([X[:, :1], X[:, 1:].detach()], 1), valid_lens)
+
+
+class Wider(Reader):
+    def __init__(self, width: int, num_heads: int) -> None:
+        super().__init__(width, num_heads)
+        self.out = nn.Linear(width, width)
+
+
+RIGHT: dict[str, list[Any]] = {
+    "test-decoder": [by_properties, by_assertions],
+    "debug-reader": [Reader, OneByOne],
+}
+
 WRONG: list[tuple[str, Any, str]] = [
     ("test-decoder", in_training, "model.eval()"),
     ("test-decoder", fixed_words, "model.vocab_size"),
@@ -134,4 +180,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("test-decoder", first_alone, "touch"),
     ("test-decoder", last_alone, "answers without reading"),
     ("test-decoder", reacts, "no token but the newest"),
+    ("debug-reader", Doubled, "cut to its length"),
+    ("debug-reader", FirstStep, "is a part of the way cut off"),
+    ("debug-reader", Wider, "with biases, and no others"),
 ]
