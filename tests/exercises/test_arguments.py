@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from d2lmini_exercises.arguments import describe_call, find_change, note_changes, watch
 from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, expect_close, expect_unchanged, is_near, read_number
+from d2lmini_exercises.core import WrongAnswer, expect_close, expect_unchanged, is_near
 from d2lmini_exercises.inputs import draw_inputs
 
 
@@ -227,8 +227,3 @@ def test_an_imaginary_part_is_seen() -> None:
     with pytest.raises(WrongAnswer) as wrong:
         expect_close(torch.tensor([1 + 7j]), torch.tensor([1.0]), claim="", given="", hint="")
     assert "where does the imaginary part come from?" in wrong.value.hint
-
-
-def test_text_is_no_number() -> None:
-    with pytest.raises(WrongAnswer, match="one number"):
-        read_number("7")

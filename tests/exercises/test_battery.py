@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
 import d2lmini as d2l
 from d2lmini_exercises import list_exercises, shelter
@@ -111,10 +110,6 @@ def test_what_is_not_asked_for_is_refused_in_a_few_lines(name: str, kind: str) -
 def loop(*_: Any, **__: Any) -> None:
     while True:
         pass
-
-
-class Looping(nn.Module):
-    forward = loop
 
 
 @parametrize(FUNCTIONS, ["loop"], by_kind=True)

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import torch
 import d2lmini as d2l
 from d2lmini_exercises import shelter
 from d2lmini_exercises.reports import shorten
+from tests.exercises.attacks import Unwritable
 
 
 class SilentError(Exception):
@@ -185,7 +186,12 @@ def test_everything_is_left_as_it_was() -> None:
 
 
 def test_an_answer_by_chance_is_right_or_wrong_for_good(capsys: pytest.CaptureFixture[str]) -> None:
-    told = {check_measurement(lambda *_: random.random() + np.random.rand(), capsys) for _ in range(2)}
+    told = set()
+    for seed in range(3):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)
+        told.add(check_measurement(lambda *_: random.random() + np.random.rand() + torch.rand(()).item(), capsys))
     assert len(told) == 1 and "got" in told.pop()
 
 
@@ -200,18 +206,6 @@ def test_printing_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
     out = check_measurement(chatter, capsys)
     assert out.startswith("a few words\nb") and out.count("prints more than is shown") == 1
     assert len(out) < 4500 and "✗ rotary-base: this does not hold yet" in out
-
-
-def count_up() -> Iterator[int]:
-    i = 0
-    while True:
-        yield i
-        i += 1
-
-
-class Unwritable:
-    def __str__(self) -> str:
-        raise RuntimeError("no text")
 
 
 SELF: list[Any] = []
@@ -237,9 +231,3 @@ SELF.append(SELF)
 )
 def test_a_value_is_cut_before_it_is_written(value: Any, beginning: str) -> None:
     assert shorten(value).startswith(beginning) and len(shorten(value)) < 250
-
-
-@pytest.mark.parametrize("answer", [range(10**12), count_up(), SELF, np.broadcast_to(np.zeros(1), 10**12)])
-def test_a_prediction_of_too_many_numbers_is_refused(answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    d2l.check("predict-mixture", answer)
-    assert "the answer is 3 number(s)" in capsys.readouterr().out

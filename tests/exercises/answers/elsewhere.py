@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import types
 from typing import Any
 
 import numpy as np
@@ -65,25 +63,15 @@ def interleaved(state: Any, num_heads: int) -> Any:
 
 
 RIGHT: dict[str, list[Any]] = {
-    "transposed-kernel": [60, 60.0, math.degrees(math.acos(0.5)), np.float32(60)],
-    "port-a-layer": [
-        port,
-        port_in_numpy,
-        lambda s, h: types.MappingProxyType(port(s, h)),
-        lambda s, h: torch.nn.ParameterDict(port(s, h)),
-    ],
+    "transposed-kernel": [60, np.float32(60)],
+    "port-a-layer": [port, port_in_numpy],
     "port-a-mask": [
         lambda attn_mask, key_padding_mask: ~attn_mask[None, None] & ~key_padding_mask[:, None, None],
-        lambda attn_mask, key_padding_mask: ~(attn_mask | key_padding_mask[:, None])[:, None],
-        lambda attn_mask, key_padding_mask: (
-            (1 - attn_mask.int())[None, None] * (1 - key_padding_mask.int())[:, None, None, :] > 0
-        ),
         lambda attn_mask, key_padding_mask: ~np.logical_or(attn_mask.numpy(), key_padding_mask.numpy()[:, None, None]),
     ],
     "measure-rounding": [
         lambda ours, theirs: (ours - theirs).abs().max() / ours.abs().max(),
         lambda ours, theirs: float(np.abs(ours.numpy() - theirs.numpy()).max() / np.abs(ours.numpy()).max()),
-        lambda ours, theirs: torch.dist(ours, theirs, torch.inf) / torch.linalg.vector_norm(ours, torch.inf),
     ],
 }
 WRONG: list[tuple[str, Any, str]] = [
@@ -92,18 +80,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("port-a-layer", interleaved, "side by side"),
     ("port-a-layer", change(query=lambda s, h: square(s, 0).reshape(h, -1, square(s, 0).shape[1])), "the axes are"),
     ("port-a-layer", change(query=lambda s, h: port(s, h)["key"]), "query, key, value"),
-    (
-        "port-a-layer",
-        change(output=lambda s, h: s["out_proj.weight"].reshape(h, -1, len(s["out_proj.bias"]))),
-        "begins",
-    ),
     ("port-a-layer", change(query_bias=lambda s, h: s["in_proj_bias"].chunk(3)[0]), "write the shape"),
-    ("port-a-layer", change(query_bias=lambda s, h: 0 * port(s, h)["query_bias"]), "none is changed"),
     ("port-a-layer", change(query=lambda s, h: 1.001 * port(s, h)["query"]), "none is changed"),
     ("port-a-layer", lambda s, h: {name: port(s, h)[name] for name in NAMES}, "the names are"),
-    ("port-a-layer", lambda s, h: [], "the names are"),
     ("port-a-layer", change(query=lambda s, h: "kernel"), "return a tensor"),
-    ("port-a-layer", {}, "pass the function itself"),
     ("port-a-mask", lambda a, p: a[None, None] | p[:, None, None], "both masks have to be turned round"),
     ("port-a-mask", lambda a, p: ~a[None, None] | ~p[:, None, None], "and, not or"),
     ("port-a-mask", lambda a, p: ~a[None, None] & p[:, None, None], "True means padding"),
@@ -113,20 +93,14 @@ WRONG: list[tuple[str, Any, str]] = [
     ("port-a-mask", lambda a, p: ~a[None, None] | p[:, None, None], "for one query"),
     ("port-a-mask", lambda a, p: ~a & ~p[:, None], "gets two axes in front"),
     ("port-a-mask", lambda a, p: (~a & ~p[:, None])[:, None].float(), "refuses a mask of numbers"),
-    ("port-a-mask", lambda a, p: (~a & ~p[:, None])[:, None].int().numpy(), "refuses a mask of numbers"),
     ("port-a-mask", lambda a, p: ~a.expand(2, 1, *a.shape), "padding hides nothing"),
-    ("port-a-mask", lambda a, p: None, "gets two axes in front"),
-    ("port-a-mask", True, "pass the function itself"),
     ("measure-rounding", lambda a, b: (b - a).max() / a.abs().max(), "differences have signs"),
-    ("measure-rounding", lambda a, b: (a - b).max() / a.abs().max(), "differences have signs"),
     ("measure-rounding", lambda a, b: (a.abs().max() - b.abs().max()).abs() / a.abs().max(), "entry by entry first"),
     ("measure-rounding", lambda a, b: (a - b).abs().max() / b.abs().max(), "ours is the measure"),
-    ("measure-rounding", lambda a, b: (a - b).abs().max() / torch.maximum(a.abs(), b.abs()).max(), "measure"),
     ("measure-rounding", lambda a, b: (a - b).abs().max(0).values / a.abs().max(0).values, "a tensor of one entry"),
     ("measure-rounding", lambda a, b: (b - a).abs().max() / a.max(), "furthest from 0"),
     ("measure-rounding", lambda a, b: ((b - a) / a).abs().nan_to_num(0.0, torch.inf).max(), "entry by entry"),
     ("measure-rounding", lambda a, b: (b - a).abs().mean() / a.abs().max(), "the mean difference"),
     ("measure-rounding", lambda a, b: (b - a).abs().max(), "divide"),
     ("measure-rounding", lambda a, b: (b - a).square().sum(), "two maxima"),
-    ("measure-rounding", 0.1, "pass the function itself"),
 ]

@@ -1,1 +1,0 @@
-"""Answers to the exercises of the chapter "CNN, RNN, self-attention: the costs measured"."""

@@ -1,1 +1,0 @@
-"""Right and wrong answers to the exercises of the chapter "Multi-head attention"."""

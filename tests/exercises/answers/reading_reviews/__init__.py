@@ -1,1 +1,0 @@
-"""Answers to the exercises of the chapter "Reading reviews"."""

@@ -1,0 +1,184 @@
+"""Answers to the exercises of the chapter "Self-attention"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+def attend(
+    *,
+    same: Callable[[Tensor], Tensor] = lambda sentence: sentence[:, :, None] == sentence[:, None],
+    masked: Callable[[Tensor, Tensor], Tensor] = lambda scores, allowed: scores.masked_fill(~allowed, -math.inf),
+) -> Callable[..., Any]:
+    """Causal self-attention within sentences, right unless told otherwise."""
+
+    def function(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, sentence: Tensor) -> tuple[Tensor, Tensor]:
+        Q, K, V = (X @ W.T for W in (W_q, W_k, W_v))
+        may = same(sentence).tril()
+        A = F.softmax(masked(Q @ K.mT / math.sqrt(len(W_q)), may), 2)
+        return A @ V, A
+
+    return function
+
+
+def by_pytorch(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, sentence: Tensor) -> list[Tensor]:
+    Q, K = (X @ W_q.T)[:, None], (X @ W_k.T)[:, None]
+    one_hot = torch.eye(X.shape[1]).expand(len(X), 1, -1, -1)
+    allowed = (sentence[:, :, None] == sentence[:, None]).tril()
+    weights = F.scaled_dot_product_attention(Q, K, one_hot, allowed[:, None])[:, 0]
+    return [weights @ X @ W_v.T, weights]
+
+
+def token_by_token(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, sentence: Tensor) -> tuple[Tensor, Tensor]:
+    """Two loops, and no mask at all."""
+    b, n = sentence.shape
+    weights = torch.zeros(b, n, n)
+    for e in range(b):
+        for i in range(n):
+            seen = [j for j in range(i + 1) if sentence[e, j] == sentence[e, i]]
+            scores = (W_k @ X[e, seen].T).T @ (W_q @ X[e, i]) / math.sqrt(len(W_q))
+            weights[e, i, seen] = scores.softmax(0)
+    return weights @ (X @ W_v.T), weights
+
+
+def by_one_hot(sentence: Tensor) -> Tensor:
+    belongs = F.one_hot(sentence).float()
+    return (belongs @ belongs.mT).bool()
+
+
+class Layer(nn.Module):
+    """The layer of the debugging exercise, fixed unless told otherwise."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (nn.Linear(d_model, width) for _ in range(3))
+
+    def forward(self, X: Tensor) -> Any:
+        Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)
+        may = self.order(torch.ones(X.shape[1], X.shape[1]).bool())
+        A = F.softmax(self.masked(Q @ K.mT / self.scale(X, Q), may), 2)
+        return self.mixed(A, V), A
+
+    scale = staticmethod(lambda X, Q: math.sqrt(Q.shape[2]))
+    order = staticmethod(torch.tril)
+    masked = staticmethod(lambda scores, may: scores.masked_fill(~may, -math.inf))
+    mixed = staticmethod(torch.matmul)
+
+
+def layer(**changes: Any) -> type[Layer]:
+    return type("Changed", (Layer,), {name: staticmethod(change) for name, change in changes.items()})
+
+
+def made(change: Callable[[Layer], Any]) -> Callable[[int, int], Layer]:
+    """Something is changed after __init__."""
+
+    def make(d_model: int, width: int) -> Layer:
+        new = Layer(d_model, width)
+        change(new)
+        return new
+
+    return make
+
+
+def calls(forward: Callable[[Layer, Tensor], Any]) -> type[Layer]:
+    return type("Calling", (Layer,), {"forward": forward})
+
+
+class ByPyTorch(Layer):
+    def forward(self, X: Tensor) -> Any:
+        Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)
+        identity = torch.eye(X.shape[1]).expand(len(X), -1, -1)
+        A = F.scaled_dot_product_attention(Q, K, identity, is_causal=True)
+        return F.scaled_dot_product_attention(Q, K, V, is_causal=True), A
+
+
+def error(
+    statistic: Callable[[Tensor], Tensor] = lambda difference: difference.abs().max(),
+) -> Callable[..., float]:
+    return lambda f, X, order: statistic(f(X[:, order]) - f(X)[:, order]).item()
+
+
+def stack(
+    spread: Callable[[Tensor], Tensor] = lambda X: (X.amax(0) - X.amin(0)).max(),
+) -> Callable[[Tensor, int], float]:
+    def measure(X: Tensor, num_layers: int) -> float:
+        for _ in range(num_layers):
+            X = F.softmax(X @ X.T / math.sqrt(X.shape[1]), 1) @ X
+        return spread(X).item()
+
+    return measure
+
+
+def by_matrix(f: Any, X: Tensor, order: list[int]) -> Any:
+    P = torch.eye(len(order))[order]
+    return (f(P @ X) - P @ f(X)).abs().max()
+
+
+def keys_of_the_first_layer(X: Tensor, num_layers: int) -> float:
+    first = X
+    for _ in range(num_layers):
+        X = F.softmax(X @ first.T / X.shape[1] ** 0.5, 1) @ first
+    return (X.amax(0) - X.amin(0)).max().item()
+
+
+RIGHT: dict[str, list[Any]] = {
+    "predict-causal-row": [(0.5, 0.25, 0.25, 0), torch.tensor([0.5, 0.25, 0.25, 0])],
+    "causal-self-attention": [attend(), by_pytorch, token_by_token],
+    "debug-self-attention": [Layer, ByPyTorch, calls(lambda own, X: Layer.forward(own.double(), X.double()))],
+    "measure-equivariance": [error(), lambda f, X, order: (f(X[:, order]) - f(X)[:, order]).abs().max(), by_matrix],
+    "use-equivariance": [(24, 1, 4), torch.tensor([24, 1, 4])],
+    "stacked-self-attention": [stack(), stack(lambda X: (X[:, None] - X).max())],
+    "use-stack": [(4, 8.9374), torch.tensor([4, 8.937])],
+}
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("causal-self-attention", attend(masked=lambda s, may: s.masked_fill(~may, -1e38)), "below every score"),
+    ("causal-self-attention", attend(same=lambda s: by_one_hot(s % 512)), "however large"),
+    ("predict-causal-row", (2 / 8, 1 / 8, 1 / 8, 4 / 8), "may it see 苹果?"),
+    ("predict-causal-row", (2 / 8, 1 / 8, 1 / 8, 0), "mask before the softmax"),
+    ("predict-causal-row", (0.67, 0.33, 0, 0), "is the diagonal 0?"),
+    ("predict-causal-row", (0, 0, 0.2, 0.8), "the first word may see one key"),
+    ("predict-causal-row", (0, 0, 0, 1), "and a token sees itself, too"),
+    ("predict-causal-row", (2, 1, 1, 0), "divide by their sum"),
+    ("predict-causal-row", (1, 0, 0, 0), "what is e⁰?"),
+    ("predict-causal-row", (0.4, 0.2, 0.2, 0.2), "minus infinity, not 0"),
+    ("predict-causal-row", (0.3, 0.3, 0.3, 0.3), "what must the weights of one query add up to?"),
+    ("predict-causal-row", (0.25, 0.5, 0.25, 0), "what is 2 to their scores?"),
+    ("debug-self-attention", Layer(5, 3), "without parentheses"),
+    ("debug-self-attention", lambda d_model, width: 3, "pass the class itself"),
+    ("debug-self-attention", nn.Linear, "make the three layers once"),
+    ("debug-self-attention", calls(lambda own, X: Layer.forward(own, X)[0]), "return output, weights"),
+    ("debug-self-attention", calls(lambda own, X: Layer(X.shape[2], own.W_q.out_features)(X)), "new random layers"),
+    ("debug-self-attention", layer(masked=lambda s, may: s.masked_fill(~may, -1e38)), "below every score"),
+    ("debug-self-attention", layer(masked=lambda s, may: s - 1e30 * ~may), "Mask before it"),
+    ("debug-self-attention", layer(masked=lambda s, may: s + ~may * -math.inf), "0 times infinity?"),
+    ("debug-self-attention", layer(scale=lambda X, Q: math.sqrt(X.shape[2])), "which width do you take the root of?"),
+    ("debug-self-attention", layer(scale=lambda X, Q: math.sqrt(3)), "which width does a score sum over"),
+    ("debug-self-attention", layer(order=torch.triu), "the mask is transposed"),
+    ("debug-self-attention", layer(mixed=lambda A, V: A @ V + 1), "what are they multiplied with?"),
+    ("debug-self-attention", layer(mixed=lambda A, V: A.detach() @ V), "where does the gradient stop"),
+    ("debug-self-attention", calls(lambda own, X: [x.detach() for x in Layer.forward(own, X)]), "the gradient stop"),
+    ("debug-self-attention", made(lambda own: setattr(own, "W_k", own.W_q)), "The three names stand for 2"),
+    ("debug-self-attention", made(lambda own: setattr(own.W_k, "weight", own.W_q.weight)), "share a parameter"),
+    ("debug-self-attention", made(lambda own: own.W_q.register_parameter("bias", None)), "has a bias, too"),
+    ("debug-self-attention", made(lambda own: setattr(own, "W_o", nn.Linear(2, 2))), "and no others"),
+    ("debug-self-attention", made(lambda own: vars(own).update(own._modules) or own._modules.clear()), "in __init__"),
+    ("debug-self-attention", made(lambda own: own.W_k.requires_grad_(False)), "switched requires_grad off"),
+    ("debug-self-attention", made(lambda own: [p.data.zero_() for p in own.parameters()]), "Begin with random numbers"),
+    ("stacked-self-attention", keys_of_the_first_layer, "print X after each layer"),
+    ("measure-equivariance", lambda *a: int(error()(*a)), "print both"),
+    ("measure-equivariance", error(statistic=lambda D: D.square().max()), "for a tiny X"),
+    ("use-equivariance", (12, 1, 4), "itertools.permutations"),
+    ("use-equivariance", (24, 1, 2), "circular"),
+    ("use-stack", (100, 8.94), "divide each by the first"),
+    ("use-stack", (4, 8.7), "range_after(3 * X, 10)"),
+    ("stacked-self-attention", lambda X, num_layers: stack()(X, min(num_layers, 10)), "do you stop earlier?"),
+    ("measure-equivariance", lambda f, X, order: error()(f, X, [1, 2, 3, 0]), "for a tiny X"),
+    ("stacked-self-attention", stack(lambda X: (X[0] - X[-1]).abs().max()), "print X after each layer"),
+]

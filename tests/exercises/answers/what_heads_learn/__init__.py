@@ -1,1 +1,0 @@
-"""Answers to the exercises of the chapter "What heads learn, and which matter"."""
