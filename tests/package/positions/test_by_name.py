@@ -131,6 +131,15 @@ def test_schemes_keep_the_dtype(name: str, dtype: torch.dtype) -> None:
         torch.testing.assert_close(got.double(), expected, atol=tolerance, rtol=tolerance)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_schemes_stay_on_the_device_of_their_inputs(name: str) -> None:
+    layer = d2l.make_positions(name, 8, 2)[1].to("meta")  # type: ignore[union-attr]
+    queries, keys, bias = layer(torch.zeros(1, 2, 3, 4, device="meta"), torch.zeros(1, 2, 5, 4, device="meta"))
+    assert queries.device.type == keys.device.type == "meta"
+    if bias is not None:
+        assert bias.device.type == "meta" and tuple(bias.shape[-2:]) == (3, 5) and bias.shape[-3] in (1, 2)
+
+
 def test_schemes_at_their_beginning() -> None:
     assert T5PositionBias(2).table.shape == (2, 32) and not T5PositionBias(2).table.any()
     assert d2l.RelativePositionBias(2).table.shape == (2, 17) and d2l.RelativePositionKeys(4).vectors.shape == (17, 4)
