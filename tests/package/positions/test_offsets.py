@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import d2lmini as d2l
+from d2lmini.positions.by_name import POSITIONS
 from d2lmini.positions.offsets import list_offsets, spread
 from tests.package.positions.shared import DOUBLE
 
@@ -55,3 +56,10 @@ def test_slopes_have_the_precision_of_the_keys() -> None:
     twelve = d2l.ALiBi(12)(*[torch.zeros(1, 12, 2, 4, dtype=DOUBLE)] * 2)[2]
     torch.testing.assert_close(twelve[8, 0, 1].item(), -(2**-0.5), atol=1e-15, rtol=0)
     assert d2l.alibi_slopes(3).dtype == torch.get_default_dtype()
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_a_scheme_by_name_is_made_where_and_as_one_says(name: str) -> None:
+    for scheme in d2l.make_positions(name, 8, 2, device="meta", dtype=DOUBLE):
+        tensors = [*scheme.parameters(), *scheme.buffers()] if scheme is not None else []
+        assert all(tensor.is_meta and tensor.dtype == DOUBLE for tensor in tensors)
