@@ -13,10 +13,9 @@ from torch.testing import assert_close
 import d2lmini as d2l
 from d2lmini.loading import load_parameters
 from tests import d2l_reference as theirs_of_d2l
-from tests.package.transformer.shared import DOUBLE, drawn, either_norm, shake
+from tests.package.transformer.shared import DOUBLE, drawn, shake
 
 either_bias = pytest.mark.parametrize("bias", [False, True])
-PYTORCHS = {"dim_feedforward": 20, "dropout": 0.0, "batch_first": True, "dtype": DOUBLE}
 
 
 def called(module: Any, *inputs: Any) -> Any:
@@ -50,29 +49,6 @@ def test_multi_head_attention_of_pytorch(sizes: dict[str, int], bias: bool) -> N
     expected = theirs(queries, keys, values, average_attn_weights=False, **hidden)
     assert_close(ours(queries, keys, values, lens, mask=mask, need_weights=True), expected)
     assert_close(ours(queries, keys, values, lens, mask=mask), expected[0])
-
-
-@either_norm
-def test_an_encoder_layer_of_pytorch(norm_first: bool) -> None:
-    theirs = nn.TransformerEncoderLayer(12, 3, norm_first=norm_first, **PYTORCHS)
-    shake(theirs)
-    ours = loaded(d2l.TransformerEncoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first), theirs)
-    X, mask = drawn(2, 5, 12), d2l.causal_mask(5)
-    assert_close(ours(X, mask=mask), theirs(X, src_mask=~mask))
-    lens = torch.tensor([5, 3])
-    counted = d2l.valid_lens_mask(lens, 5)[:, 0]
-    assert_close(ours(X, lens)[counted], theirs(X, src_key_padding_mask=~counted)[counted])
-    gpt = d2l.DecoderOnlyTransformer(11, 12, 20, 3, 1, 0.0, True, norm_first=norm_first)
-    assert_close(loaded(gpt.blks[0], theirs)(X)[0], theirs(X, src_mask=~mask))
-
-
-@either_norm
-def test_a_decoder_layer_of_pytorch(norm_first: bool) -> None:
-    theirs = nn.TransformerDecoderLayer(12, 3, norm_first=norm_first, **PYTORCHS)
-    shake(theirs)
-    ours = loaded(d2l.TransformerDecoderBlock(12, 20, 3, 0.0, True, norm_first=norm_first), theirs)
-    X, E = drawn(2, 5, 12), drawn(2, 7, 12)
-    assert_close(ours(X, ours.cross_attention.keys_and_values(E, E))[0], theirs(X, E, tgt_mask=~d2l.causal_mask(5)))
 
 
 @either_bias

@@ -10,20 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 5e-3, torch.bfloat16: 4e-2}
-
-
 dtypes = st.sampled_from(list(TOLERANCE))
-
-
 sizes = st.integers(1, 7)
-
-
 LENS_KINDS = ["none", "per example", "per query"]
-
-
 MASK_KINDS = ["none", "causal", "per pair", "per key", "per example"]
-
-
 lens_kinds, mask_kinds = st.sampled_from(LENS_KINDS), st.sampled_from(MASK_KINDS)
 
 
@@ -33,11 +23,7 @@ def tensors(draw: st.DrawFn) -> tuple[torch.Generator, dict[str, Tensor]]:
     batch, num_queries, num_keys, d, value_size = (draw(sizes) for _ in range(5))
     rng = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
     dtype = draw(dtypes)
-    shapes = {
-        "queries": (batch, num_queries, d),
-        "keys": (batch, num_keys, d),
-        "values": (batch, num_keys, value_size),
-    }
+    shapes = {"queries": (batch, num_queries, d), "keys": (batch, num_keys, d), "values": (batch, num_keys, value_size)}
     return rng, {name: torch.randn(*shape, generator=rng).to(dtype) for name, shape in shapes.items()}
 
 

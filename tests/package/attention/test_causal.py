@@ -8,11 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini.loading import load_parameters
 from d2lmini.positions.by_name import IN_ATTENTION
 from tests.package.positions.shared import drawn, scheme
 
@@ -90,14 +89,6 @@ def test_the_kernel_needs_no_mask(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert asked == [(None, True), (None, True), (None, False)]
 
 
-def test_it_is_pytorchs() -> None:
-    theirs = nn.MultiheadAttention(12, 3, bias=False, batch_first=True).double()
-    ours, X = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0).double(), drawn(2, 6, 12)
-    load_parameters(ours, theirs.state_dict())
-    mask = nn.Transformer.generate_square_subsequent_mask(6).double()
-    torch.testing.assert_close(ours(X, X, X, causal=True), theirs(X, X, X, attn_mask=mask, is_causal=True)[0])
-
-
 @pytest.mark.parametrize("name", ["dot products", "additive", "heads"])
 def test_what_cannot_be_causal_is_refused(name: str) -> None:
     pooling, X = layer(name), drawn(1, 4, 12)
@@ -116,15 +107,3 @@ def test_without_any_token_it_stays_empty() -> None:
     assert mha(X, X, X, causal=True).shape == (2, 0, 12)
     output, weights = mha(X, X, X, causal=True, need_weights=True)
     assert output.shape == (2, 0, 12) and weights.shape == (2, 3, 0, 0)
-
-
-@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("queries", [1, 3])
-def test_what_is_recorded_for_one_length_holds_for_others(queries: int) -> None:
-    mha = layer("heads").requires_grad_(False)
-
-    def attend(X: Tensor) -> Tensor:
-        return mha(X[:, -queries:], X, X, causal=True)
-
-    recorded, longer = torch.jit.trace(attend, drawn(1, 3, 12)), drawn(1, 5, 12)
-    torch.testing.assert_close(recorded(longer), attend(longer))

@@ -154,13 +154,3 @@ def test_without_keys_a_query_sees_nothing_whatever_a_mask_says(mask: Any, devic
             assert found.shape == (2, 3, 4) and (device == "meta" or not found.any())
     scores = torch.zeros(2, 3, 0, device=device)
     assert d2l.masked_softmax(scores, mask=mask).shape == (2, 3, 0)
-
-
-@pytest.mark.parametrize("queries", [1, 3])
-def test_on_the_meta_device_each_mask_is_made_there(queries: int) -> None:
-    mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, device="meta")
-    Q, K = torch.zeros(2, queries, 4, device="meta"), torch.zeros(2, 3, 4, device="meta")
-    for bias in (None, d2l.ALiBi(2)):
-        mha.positions = bias
-        assert mha(Q, K, K, causal=True, need_weights=True)[1].is_meta
-        assert mha(Q, K, K, torch.tensor([1, 2], device="meta"), causal=True).is_meta

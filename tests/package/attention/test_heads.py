@@ -201,11 +201,8 @@ def test_the_cells_of_the_d2l_editions() -> None:
     num_hiddens, num_heads = 100, 5
     attention = d2l.MultiHeadAttention(num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, 0.5)
     assert repr(attention.eval()) == PRINTED
-    batch_size, num_queries, num_kvpairs, valid_lens = 2, 4, 6, torch.tensor([3, 2])
-    X = torch.ones((batch_size, num_queries, num_hiddens))
-    Y = torch.ones((batch_size, num_kvpairs, num_hiddens))
-    assert attention(X, X, X, valid_lens).shape == (2, 4, 100)
-    assert attention(X, Y, Y, valid_lens).shape == (2, 4, 100)
+    X, Y = torch.ones(2, 4, num_hiddens), torch.ones(2, 6, num_hiddens)
+    assert attention(X, Y, Y, torch.tensor([3, 2])).shape == (2, 4, 100)
 
 
 def test_the_cells_of_the_study_note() -> None:
@@ -272,16 +269,6 @@ def test_self_attention_is_pytorchs_attention_of_three_projections(drawn: Any, c
         torch.testing.assert_close(our_grad.double(), their_grad, atol=2 * scale * tolerance, rtol=0.05)
 
 
-@given(drawn=sequences())
-@settings(max_examples=20)
-def test_self_attention_moves_its_outputs_with_its_inputs(drawn: Any) -> None:
-    layer, X = drawn[0].double(), drawn[1].double()
-    order = torch.randperm(X.shape[1])
-    (output, weights), (moved, moved_weights) = layer(X), layer(X[:, order])
-    torch.testing.assert_close(moved, output[:, order])
-    torch.testing.assert_close(moved_weights, weights[:, order][:, :, order])
-
-
 def test_self_attention_hides_padding() -> None:
     torch.manual_seed(0)
     layer, X, lens = d2l.SelfAttention(4), torch.randn(2, 5, 4), torch.tensor([3, 0])
@@ -335,11 +322,7 @@ WRONG: list[Row] = [
     (d2l.to_mha_mask, "mask", {"int64": (X.long(), 2), "(4,)": (X[0, 0].bool(), 2), "(2, 3, 1, 4)": (SPREAD, 2)}),
     (d2l.to_mha_mask, "num_heads", {"got 0": (X.bool(), 0)}),
     (d2l.from_mha_mask, "attn_mask", {"int64": (X.long(), 2), "list": ([True], 2), "(2, 3, 4)": (X.bool(), 3)}),
-    (
-        d2l.from_mha_mask,
-        "attn_mask",
-        {"0 and -inf": (X + 1, 2), "(4,)": (X[0, 0].bool(), 2), "num_heads=0": (X.bool(), 0)},
-    ),
+    (d2l.from_mha_mask, "attn_mask", {"0 and -inf": (X + 1, 2), "(4,)": (X[0, 0] > 0, 2), "=0": (X.bool(), 0)}),
 ]
 
 
@@ -358,10 +341,7 @@ def test_a_mask_of_three_dimensions_for_all_examples_is_clear() -> None:
     ("make", "weights"),
     [
         (lambda: d2l.SelfAttention(4), {"W_q": "X"}),
-        (
-            lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0),
-            {"W_q": "queries", "W_k": "keys", "W_v": "values"},
-        ),
+        (lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), {"W_q": "queries", "W_k": "keys", "W_v": "values"}),
         (lambda: d2l.AdditiveAttention(4, 4, 5, 0.0), {"W_q": "queries", "W_k": "keys"}),
     ],
 )

@@ -57,18 +57,10 @@ def plug(positions: Any) -> Any:
 PAIR = d2l.make_positions("rotary", 6, 3)
 FIVE = torch.zeros(1, 5, 6)
 WRONG: list[Row] = [
-    (
-        plug,
-        "positions",
-        {"'rotary'": ("rotary",), "a pair": (PAIR,), "class": (d2l.ALiBi,)},
-    ),
+    (plug, "positions", {"'rotary'": ("rotary",), "a pair": (PAIR,), "class": (d2l.ALiBi,)}),
     (attend, "positions", {"tuple": ((1, 2),), "Tensor": (torch.zeros(2, 3, 4, 2),)}),
     (attend, "queries", {"NoneType": ((None, None, None),), "got torch.float32 (1,)": ((torch.zeros(1),) * 3,)}),
-    (
-        attend,
-        "bias",
-        {"(4, 4)": (None, torch.zeros(4, 4)), "bool": (None, FIVE.bool()), "float": (None, 1.0)},
-    ),
+    (attend, "bias", {"(4, 4)": (None, torch.zeros(4, 4)), "bool": (None, FIVE.bool()), "float": (None, 1.0)}),
     *((plug(scheme(name, 6).float()), "keys", {"5 queries and 4": (FIVE, FIVE[:, 1:], FIVE[:, 1:])}) for name in NAMES),
 ]
 

@@ -42,10 +42,8 @@ def test_softmax_of_powers_of_two_is_in_eighths() -> None:
     heard = 64 / (16 + 4 + 1 + 1)
     assert say(panel, "a0 b1") == f"one: with β = 1 the best key gets 0.500 of the weight. Keys heard: {heard:.1f}."
     assert list_rows(panel)[3][0] == "β = 2.5"
-    assert [cell["style"] for cell in read(panel).find("tr", class_="b1").find_all("td")][:2] == [  # type: ignore[union-attr]
-        "--w:0.500",
-        "--w:0.250",
-    ]
+    cells = read(panel).select("tr.b1 td")
+    assert [cell["style"] for cell in cells][:2] == ["--w:0.500", "--w:0.250"]
 
 
 def test_a_fraction_is_written_as_one() -> None:
@@ -59,11 +57,8 @@ def test_a_hand_that_turns_by_a_right_angle() -> None:
     panel = PANELS["positions"]
     assert list_rows(panel)[1:4] == [["0", "0.000", "1.000"], ["1", "1.000", "0.000"], ["2", "0.000", "−1.000"]]
     quarter = f"{math.pi / 2:.3f}"
-    assert say(
-        panel, "a0"
-    ) == f"Pair 0 turns by {quarter} radians per step, {quarter} in 1 steps, wherever you are." + (
-        " The cosine of that is 0.000."
-    )
+    turns = f"Pair 0 turns by {quarter} radians per step, {quarter} in 1 steps, wherever you are."
+    assert say(panel, "a0") == f"{turns} The cosine of that is 0.000."
     assert say(panel, "a0 b2") == "Position 2: angle 3.142 radians; 1 further: 4.712."
     style = read(panel).style.string  # type: ignore[union-attr]
     assert "&:has([value=a0]:checked){--start:0rad;--turn:1.5708rad}" in style
@@ -86,7 +81,8 @@ def test_a_pair_has_one_name() -> None:
     page = read(panel)
     names = [label.get_text(strip=True) for label in page.find("fieldset").find_all("label")]  # type: ignore[union-attr]
     assert names == [caption.get_text() for caption in page.find_all("caption")] == ["Pair 0", "Pair 1"]
-    assert say(panel, "a1").startswith("Pair 1 turns")
+    assert say(panel, "a0").startswith("Pair 0 turns by 1.000 radians per step, 2.000 in 2 steps")
+    assert say(panel, "a1").startswith("Pair 1 turns by 0.010 radians per step, 0.020 in 2 steps")
     assert list_rows(panel, 1)[0] == ["", "column 2, sine", "column 3, cosine"]
 
 
@@ -123,12 +119,6 @@ def follow(way: str) -> list[tuple[float, float]]:
     return [(point.real, point.imag) for point in drawn]
 
 
-def test_the_package_s_encoding_turns_by_its_frequencies() -> None:
-    panel = d2l.explore_positions(d2l.PositionalEncoding(4, 0).P[0, :5], delta=2)
-    assert say(panel, "a0").startswith("Pair 0 turns by 1.000 radians per step, 2.000 in 2 steps")
-    assert say(panel, "a1").startswith("Pair 1 turns by 0.010 radians per step, 0.020 in 2 steps")
-
-
 def test_paths_count_inputs_and_steps() -> None:
     panel = PANELS["paths"]
     assert list_rows(panel) == [["", "y₁", "y₂", "y₃"], ["loop", "1", "2", "3"], ["all", "3", "3", "3"]]
@@ -156,12 +146,7 @@ def test_heads_go_in_the_order_that_was_given() -> None:
     panel = PANELS["pruning"]
     assert list_rows(panel)[0] == ["", "who", "where", "all"]
     assert [row[0] for row in list_rows(panel)[1:]] == ["2", "1", "0"]
-    assert list_rows(panel)[2] == ["1", "1.00", "0.12", "0.56"] and list_rows(panel, 1)[2] == [
-        "1",
-        "0.00",
-        "1.00",
-        "0.50",
-    ]
+    assert [list_rows(panel, i)[2][1:] for i in (0, 1)] == [["1.00", "0.12", "0.56"], ["0.00", "1.00", "0.50"]]
     assert say(panel, "a0 b0") == "No head is gone. Left: head 0 (first); head 1 (last). 1.00 of all answers are right."
     assert say(panel, "a1 b1").startswith("The last to go was head 1 (last). Left: head 0 (first). 0.50 ")
     assert say(panel, "a1 b2").startswith("The last to go was head 0 (first). No head is left. ")
@@ -175,18 +160,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("empty", lambda: d2l.explore_attention(ONE[:0], ["a"], []), "none of them 0"),
     ("too much", lambda: d2l.explore_attention(2 * ONE, ["a"], ["b"]), "from 0 to 1, got 2"),
     ("nan", lambda: d2l.explore_attention(ONE * math.nan, ["a"], ["b"]), "from 0 to 1, got nan"),
-    (
-        "tokens",
-        lambda: d2l.explore_attention(TWO, ["a"], ["b"]),
-        "tokens must have one entry for each of the 2 queries",
-    ),
+    ("tokens", lambda: d2l.explore_attention(TWO, ["a"], ["b"]), "tokens must have .* the 2 queries"),
     ("keys", lambda: d2l.explore_attention(TWO[:, :1], ["a"], ["b"]), "each of the 2 keys, got 1"),
     ("a text", lambda: d2l.explore_attention(TWO, "ab", ["b"]), "tokens must have one entry .* got 'ab'"),
-    (
-        "titles",
-        lambda: d2l.explore_attention(ONE, ["a"], []),
-        "titles must have one entry for each of the 1 maps, got 0",
-    ),
+    ("titles", lambda: d2l.explore_attention(ONE, ["a"], []), "titles must have .* the 1 maps, got 0"),
     ("no list", lambda: d2l.explore_attention(ONE, ["a"], None), "titles must have .* got None"),  # type: ignore[arg-type]
     ("blank", lambda: d2l.explore_attention(ONE, [" "], ["b"]), "tokens must be texts that are not empty, got ' '"),
     ("glosses", lambda: d2l.explore_attention(ONE, ["a"], ["b"], glosses=["c", "d"]), "glosses must .* got 2"),
@@ -211,19 +188,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("fraction", lambda: d2l.explore_paths({"a": [((0, 0), (0.5, 1))]}), "whole numbers from 0 on"),  # type: ignore[list-item]
     ("sizes", lambda: d2l.explore_paths({"a": LOOP, "b": LOOP[:1]}), "same positions, got {'a': 3, 'b': 1}"),
     ("no order", lambda: d2l.explore_pruning({}, ONE, [], []), "orders must be a dictionary, not empty"),
-    (
-        "twice",
-        lambda: d2l.explore_pruning({"a": [0, 0]}, torch.ones(1, 3, 1), ["b", "c"], ["d"]),
-        "each of the 2 heads once",
-    ),
+    ("twice", lambda: d2l.explore_pruning({"a": [0, 0]}, torch.ones(1, 3, 1), ["b", "c"], ["d"]), "2 heads once"),
     ("mixed", lambda: d2l.explore_pruning({"a": ["x", 0]}, torch.ones(1, 3, 1), ["b", "c"], ["d"]), "heads once"),  # type: ignore[list-item]
     ("right", lambda: d2l.explore_pruning({"a": [0]}, ONE, ["b"], ["d"]), "each of the 0 removals in right, got 1"),
     ("orders", lambda: d2l.explore_pruning({"a": [0]}, torch.ones(2, 2, 1), ["b"], ["d"]), "2 orders in right, got 1"),
-    (
-        "questions",
-        lambda: d2l.explore_pruning({"a": [0]}, torch.ones(1, 2, 1), ["b"], []),
-        "1 questions in right, got 0",
-    ),
+    ("questions", lambda: d2l.explore_pruning({"a": [0]}, torch.ones(1, 2, 1), ["b"], []), "1 questions .* got 0"),
 ]
 
 

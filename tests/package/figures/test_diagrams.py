@@ -22,19 +22,14 @@ PARTS = {
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_diagram_names_its_parts(name: str) -> None:
-    d2l.draw_diagram(name)
-    for panel in plt.gcf().axes:
-        texts = " ".join(text.get_text() for text in panel.texts)
-        assert [part for part in PARTS[name].split() if part not in texts] == []
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_a_diagram_has_the_same_bytes_each_time_and_the_colours_of_the_style(name: str) -> None:
+def test_a_diagram_names_its_parts_and_has_the_same_bytes_each_time_and_the_colours_of_the_style(name: str) -> None:
     """A dark page exchanges the colours of the style, and no others."""
     pictures = set()
     for _ in range(2):
         d2l.draw_diagram(name)
+        for panel in plt.gcf().axes:
+            texts = " ".join(text.get_text() for text in panel.texts)
+            assert [part for part in PARTS[name].split() if part not in texts] == []
         pictures.add(svg())
     (picture,) = pictures
     assert "<image" not in picture
@@ -55,9 +50,7 @@ def test_the_three_architectures_and_their_paths_from_x1() -> None:
 def test_a_norm_stands_in_the_stream_above_the_sum_or_beside_it_below() -> None:
     d2l.draw_diagram("residual streams")
     for panel in plt.gcf().axes:
-        norms, sums = (
-            [text.get_position() for text in panel.texts if text.get_text() == word] for word in ("norm", "+")
-        )
+        norms, sums = ([text.get_position() for text in panel.texts if text.get_text() == it] for it in ("norm", "+"))
         post = panel.get_title() == "post-norm"
         for (x, norm), (stream, plus) in zip(norms, sums, strict=True):
             assert (norm > plus) == (x == stream) == post

@@ -38,25 +38,6 @@ def test_show_heatmaps_has_one_scale_and_row_0_on_top() -> None:
     assert [panel.get_ylabel() for panel in panels] == ["queries", "", "", "queries", "", ""]
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
-def test_heatmaps_do_not_show_the_last_bit(unit: float) -> None:
-    pictures = set()
-    for bit in (-torch.finfo(torch.float32).eps, torch.finfo(torch.float32).eps):
-        noisy = [number * unit * (1 + bit) for number in (0.25, 1 / 3, 1 / 32, 0.99995, 0.5)]
-        d2l.show_heatmaps([[[[*noisy, unit, 0.0]]]], "keys", "queries")
-        pictures.add(svg())
-    assert len(pictures) == 1
-
-
-@pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
-def test_heatmaps_show_what_differs(unit: float) -> None:
-    pictures = set()
-    for number in (0.25, 0.255):
-        d2l.show_heatmaps([[[[number * unit, 0.5 * unit]]]], "keys", "queries")
-        pictures.add(svg())
-    assert len(pictures) == 2
-
-
 @pytest.mark.parametrize(("numbers", "limits"), [([[0.0, 0.0]], (0, 1)), ([[-1.0, 0.5]], (-1, 0.5)), ([[2.0]], (0, 2))])
 def test_show_heatmaps_colour_scale(numbers: list[list[float]], limits: tuple[float, float]) -> None:
     d2l.show_heatmaps([[numbers]], "x", "y")
@@ -116,11 +97,6 @@ def test_yes_and_no_need_no_scale() -> None:
     assert len(plt.gcf().axes) == 1
 
 
-def test_figures_are_vector_graphics() -> None:
-    d2l.show_heatmaps(torch.rand(1, 1, 4, 4), "x", "y")
-    assert "<image" not in svg()
-
-
 @pytest.mark.parametrize("size", [(9, 9), (60, 32)])
 def test_a_heatmap_of_many_cells_is_small_and_shows_the_same(size: tuple[int, int]) -> None:
     """Each cell has the colour of its number, cells that are not finite are empty, and the file stays small."""
@@ -143,7 +119,8 @@ def test_a_heatmap_of_many_cells_is_small_and_shows_the_same(size: tuple[int, in
     assert not shown[3, 4].any()
     shown[3, 4] = expected[3, 4]
     assert np.abs(shown - expected).max() < 2 / levels
-    assert len(svg()) < 120_000
+    picture = svg()
+    assert len(picture) < 120_000 and "<image" not in picture
 
 
 def test_show_tables_writes_each_entry_in_the_colour_of_its_group() -> None:
@@ -210,10 +187,7 @@ TABLE = torch.zeros(2, 3, dtype=torch.long)
         ),
         (lambda: d2l.show_tables([TABLE[0]], [TABLE[0]], ["a"], (4, 2)), r"table 0 must be a matrix, .* \(3,\)"),
         (lambda: d2l.show_tables([TABLE[:0]], [TABLE], ["a"], (4, 2)), r"table 0 must be a matrix, not empty"),
-        (
-            lambda: d2l.show_tables([TABLE], [TABLE + 4], ["a"], (4, 2)),
-            r"groups of table 0 must lie in 0..3, got 4",
-        ),
+        (lambda: d2l.show_tables([TABLE], [TABLE + 4], ["a"], (4, 2)), r"groups of table 0 must lie in 0..3, got 4"),
         (lambda: d2l.show_tables([], [], [], (4, 2)), r"0 tables must have as many groups and titles, got 0, \[\]"),
         (
             lambda: d2l.show_tables([[[1, 2]]], [[["a", 7]]], ["a"], (4, 2)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
@@ -27,11 +28,8 @@ def lines() -> list[tuple[list[float], list[float]]]:
     ("X", "Y", "expected"),
     [
         ([1, 2], [3, 4], [([1, 2], [3, 4])]),
-        (
-            torch.tensor([1, 2]),
-            torch.tensor([[3.0, 4], [5, 6]], requires_grad=True),
-            [([1, 2], [3, 4]), ([1, 2], [5, 6])],
-        ),
+        (torch.tensor([1, 2]), torch.ones(1, 2, requires_grad=True), [([1, 2], [1, 1])]),
+        ([1, 2], torch.tensor([[3, 4], [5, 6]]), [([1, 2], [3, 4]), ([1, 2], [5, 6])]),
         ([[1, 2], [3]], [np.array([3, 4]), torch.tensor([5])], [([1, 2], [3, 4]), ([3], [5])]),
         ([3, 4], None, [([0, 1], [3, 4])]),
         ([[3, 4], [5, 6, 7]], None, [([0, 1], [3, 4]), ([0, 1, 2], [5, 6, 7])]),
@@ -61,30 +59,22 @@ def test_a_logarithmic_axis_is_marked_at_what_was_measured() -> None:
     assert len(plt.gca().get_xticks()) < 20 and plt.gca().lines[0].get_marker() == "None"
 
 
-def test_plot_into_given_axes() -> None:
-    axes = plt.figure().add_subplot()
-    d2l.plot([1, 2], [3, 4], axes=axes)
-    assert len(axes.lines) == 1 and len(plt.get_fignums()) == 1
+DRAWN: dict[str, Callable[[list[float]], Any]] = {
+    "lines": lambda numbers: d2l.plot(range(6), numbers, bars=(numbers, [numbers[-1]] * 6)),
+    "logarithmic lines": lambda numbers: d2l.plot(range(6), numbers, yscale="log", bars=(numbers, [numbers[-1]] * 6)),
+    "heatmap": lambda numbers: d2l.show_heatmaps([[[[*numbers, 0.0]]]], "keys", "queries"),
+}
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
-@pytest.mark.parametrize("scale", ["linear", "log"])
-def test_lines_and_bars_do_not_show_the_last_bit(unit: float, scale: str) -> None:
-    pictures = set()
-    for bit in (0.0, torch.finfo(torch.float32).eps):
-        noisy = [number * unit * (1 + bit) for number in (0.25, 1 / 3, 1 / 32, 0.99995, 0.5)]
-        d2l.plot(range(6), [*noisy, unit], yscale=scale, bars=([*noisy, unit], [unit] * 6))
-        pictures.add(svg())
-    assert len(pictures) == 1
+@pytest.mark.parametrize("drawn", DRAWN)
+def test_the_last_bit_is_not_shown_and_what_differs_is(drawn: str, unit: float) -> None:
+    def draw(share: float, first: float = 0.25) -> str:
+        DRAWN[drawn]([*(number * unit * share for number in (first, 1 / 3, 1 / 32, 0.99995, 0.5)), unit])
+        return svg()
 
-
-@pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
-def test_lines_show_what_differs(unit: float) -> None:
-    pictures = set()
-    for number in (0.25, 0.255):
-        d2l.plot([1, 2], [number * unit, 0.5 * unit])
-        pictures.add(svg())
-    assert len(pictures) == 2
+    eps = torch.finfo(torch.float32).eps
+    assert draw(1 - eps if drawn == "heatmap" else 1.0) == draw(1 + eps) != draw(1.0, 0.255)
 
 
 def test_small_numbers_survive_on_a_logarithmic_axis() -> None:
@@ -95,9 +85,10 @@ def test_small_numbers_survive_on_a_logarithmic_axis() -> None:
 
 def test_a_second_plot_into_the_same_axes_adds_to_the_first() -> None:
     axes = plt.figure().add_subplot()
+    plt.figure()
     d2l.plot([1, 2], [3, 4], xlabel="x", ylabel="y", legend=["a"], axes=axes)
     d2l.plot([1, 2], [5, 6], legend=["b"], axes=axes)
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    assert len(axes.lines) == 2 and (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
 
 

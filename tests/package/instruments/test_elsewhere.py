@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from d2lmini.instruments.elsewhere import (
@@ -88,10 +87,7 @@ def test_what_has_no_gradients_is_compared_by_its_values() -> None:
 def test_what_is_not_comparable_is_refused(run: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         compare_with_ours(run)
-
-
-def test_another_dtype_is_refused() -> None:
-    with pytest.raises(ValueError, match="dtype must be one of 'float32', 'float64', got 'float16'"):
+    with pytest.raises(ValueError, match="'float16'"):
         SameLayer("float16")
 
 
@@ -148,27 +144,12 @@ def test_what_is_no_layer_norm_is_refused(normalize: Any) -> None:
 def test_results_are_read_from_what_was_printed(tmp_path: Path) -> None:
     code = {"cell_type": "code", "source": ["a = 1\n", "\n", "b = 2"], "outputs": []}
     heading = {"cell_type": "markdown", "source": ["## The layer\n", "as it is"]}
-    printed = {
-        "cell_type": "code",
-        "source": [],
-        "outputs": [{"text": ["framework: Mine\n", "epsilon: 1e-05\n", "ok\n"]}],
-    }
+    said = {"text": ["framework: Mine\n", "epsilon: 1e-05\n", "ok\n"]}
+    printed = {"cell_type": "code", "source": [], "outputs": [said]}
     for name, cells in {"b": [heading, code, printed], "a": [heading, code], "c": [printed]}.items():
         (tmp_path / f"{name}.ipynb").write_text(json.dumps({"cells": cells}), "utf-8")
     assert read_results(tmp_path) == {"Mine": {"framework": "Mine", "epsilon": "1e-05", "lines": "2"}}
     assert read_results(tmp_path / "nowhere") == {}
-
-
-def test_a_linear_layer_of_another_layout_gives_other_numbers() -> None:
-    """Why the comparison exists: nothing but the numbers tells a kernel that was not turned."""
-
-    class Unturned(SameLayer):
-        @property
-        def weights(self) -> Any:
-            return {name: matrix.T.copy() for name, matrix in super().weights.items()}
-
-    value, _ = compare_with_ours(lambda same, lens: Unturned(same.dtype).run_ours(lens))
-    assert value > 0.5 and nn.Linear(2, 3).weight.shape == (3, 2)
 
 
 def test_python_runs_in_each_call_or_once_for_each_shape_or_once() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +11,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 
 import d2lmini as d2l
-from tests.package.instruments.sequences import sequence
 
 
 @given(a=st.integers(1, 50), b=st.integers(-20, 20), c=st.integers(-20, 20), n=st.integers(1, 40))
@@ -27,21 +24,13 @@ def test_differences_are_exact_for_polynomials(a: int, b: int, c: int, n: int) -
     assert d2l.take_differences(measure, n, 1) == a * (2 * n + 1) + b
 
 
-def test_the_second_difference_of_attention_is_8d() -> None:
-    for d in (1, 4, 7):
-        layer = d2l.SelfAttention(d).double()
-        assert d2l.take_differences(lambda n, f=layer, d=d: d2l.count_flops(f, sequence(n, d)), 5, 2) == 8 * d
-
-
 @pytest.mark.parametrize(
     ("measure", "growth"),
     [
         (lambda n: 7, "same"),
         (lambda n: 3 * n, "x2"),
-        (lambda n: 5 * n * n, "x4"),
         (lambda n: n.bit_length(), "+1"),
         (lambda n: 4 - n.bit_length(), "-1"),
-        (lambda n: 2 * n**3, "x8"),
         (lambda n: n**5, "x32"),
         (lambda n: 0.1 * n, "x2"),
         (lambda n: 0.1 * n**3, "x8"),
@@ -57,25 +46,9 @@ def test_growth_under_doubling(measure: Callable[[int], float], growth: str) -> 
     assert d2l.describe_growth(measure, 8) == growth
 
 
-def test_growth_of_real_layers() -> None:
-    gru, mixing = nn.GRU(2, 2, batch_first=True).double(), d2l.DotProductAttention(0.0)
-    assert d2l.describe_growth(lambda n: d2l.count_flops(gru, sequence(n, 2)), 4) == "x2"
-    assert d2l.describe_growth(lambda n: d2l.count_flops(lambda X: mixing(X, X, X), sequence(n, 2)), 4) == "x4"
-
-    def layers(n: int) -> int | None:
-        dilated = (d2l.Convolution(1, 2, dilation=2**i, causal=True).double() for i in itertools.count())
-        return d2l.find_maximum_path_length(dilated, sequence(n, 1))
-
-    assert d2l.describe_growth(layers, 4) == "+1"
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: d2l.describe_growth(lambda n: 8 * n * 64 + 4 * n * n * 8, 8),
-            "at n = 8, 16, 32 it is .*: no simple growth",
-        ),
         (lambda: d2l.describe_growth(lambda n: n, 0), "n must be an integer of at least 1, got 0"),
         (lambda: d2l.take_differences(lambda n: n, 1, 0), "order must be an integer of at least 1, got 0"),
         (lambda: d2l.take_differences(lambda n: n, 1, 1.5), "order must be .* got 1.5"),
@@ -84,8 +57,7 @@ def test_growth_of_real_layers() -> None:
         (lambda: d2l.describe_growth(lambda n: torch.ones(2), 4), "measure must return a finite number, got tensor"),
         (lambda: d2l.describe_growth(lambda n: n > 2, 4), "measure must return a finite number, got True at n = 4"),
         (lambda: d2l.take_differences(lambda n: math.nan, 4, 1), "measure must return a finite number, got nan at"),
-        (lambda: d2l.describe_growth(lambda n: 3 ** n.bit_length(), 4), "27, 81, 243: no simple growth"),
-        (lambda: d2l.describe_growth(lambda n: n * n.bit_length(), 4), "no simple growth"),
+        (lambda: d2l.describe_growth(lambda n: 3 ** n.bit_length(), 4), "4, 8, 16 it is 27, 81, 243: no simple growth"),
         (lambda: d2l.describe_growth(lambda n: n * n + 1, 10**7), "no simple growth"),
         (lambda: d2l.describe_growth(lambda n: 1 / n, 4), "no simple growth"),
         (lambda: d2l.describe_growth(lambda n: n - 4, 4), "no simple growth"),

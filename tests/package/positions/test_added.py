@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import d2lmini as d2l
+from tests.package.refusals import Row, assert_refused
 
 BOTH = [d2l.PositionalEncoding, d2l.LearnedPositionalEncoding]
 
@@ -40,19 +41,6 @@ def test_in_float64_the_table_is_float64() -> None:
     assert P.dtype == torch.float64 and abs(P[0, 7, 0].item() - math.sin(7)) < 1e-15
 
 
-def test_the_cells_of_d2l() -> None:
-    encoding_dim, num_steps = 32, 60
-    pos_encoding = d2l.PositionalEncoding(encoding_dim, 0)
-    pos_encoding.eval()
-    X = pos_encoding(torch.zeros((1, num_steps, encoding_dim)))
-    P = pos_encoding.P[:, : X.shape[1], :]
-    assert torch.equal(X, P) and P.shape == (1, 60, 32) and pos_encoding.P.shape == (1, 1000, 32)
-    d2l.plot(torch.arange(num_steps), P[0, :, 6:10].T, xlabel="Row (position)", figsize=(6, 2.5),
-             legend=[f"Col {d}" for d in torch.arange(6, 10)])  # fmt: skip
-    d2l.show_heatmaps(P[0, :, :].unsqueeze(0).unsqueeze(0), xlabel="Column (encoding dimension)",
-                      ylabel="Row (position)", figsize=(3.5, 4), cmap="Blues")  # fmt: skip
-
-
 @pytest.mark.parametrize("encoding", BOTH)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_rows_are_added_from_the_offset_on_in_the_dtype_of_the_input(encoding: Any, dtype: torch.dtype) -> None:
@@ -65,13 +53,6 @@ def test_rows_are_added_from_the_offset_on_in_the_dtype_of_the_input(encoding: A
 
 
 @pytest.mark.parametrize("encoding", BOTH)
-def test_token_by_token_is_the_whole(encoding: Any) -> None:
-    layer, X = encoding(5, 0.0, 9), torch.randn(2, 9, 5)
-    one_by_one = torch.cat([layer(X[:, i : i + 1], offset=i) for i in range(9)], dim=1)
-    assert torch.equal(one_by_one, layer(X))
-
-
-@pytest.mark.parametrize("encoding", BOTH)
 def test_dropout_acts_on_the_sum_and_in_training_only(encoding: Any) -> None:
     torch.manual_seed(0)
     layer, X = encoding(8, 0.5, 30), torch.randn(4, 30, 8)
@@ -80,39 +61,6 @@ def test_dropout_acts_on_the_sum_and_in_training_only(encoding: Any) -> None:
     assert 0.4 < kept.double().mean() < 0.6
     torch.testing.assert_close(output[kept], 2 * (X + layer.P)[kept])
     assert torch.equal(layer.eval()(X), X + layer.P)
-
-
-@pytest.mark.parametrize("encoding", BOTH)
-@pytest.mark.parametrize(
-    ("X", "offset", "message"),
-    [
-        (torch.zeros(1, 11, 4), 0, r"length 11 does not fit into max_len=10"),
-        (torch.zeros(1, 4, 4), 7, r"length 4 that begins at position offset=7 does not fit into max_len=10"),
-        (torch.zeros(1, 4, 5), 0, r"num_hiddens=4.*\(1, 4, 5\)"),
-        (torch.zeros(4, 4), 0, r"X must have shape \(batch, steps, size\)"),
-        (torch.zeros(1, 4, 4, dtype=torch.long), 0, "floating-point"),
-        (torch.zeros(1, 4, 4), -1, "offset must be an integer of at least 0 .*, got -1"),
-        (torch.zeros(1, 4, 4), 1.0, "offset must be an integer of at least 0 .*, got 1.0"),
-        (torch.zeros(1, 4, 4), 2**53, "offset must be an integer of at least 0 .*, got 9007199254740992"),
-        (torch.zeros(1, 4, 4), True, "offset must be an integer of at least 0 .*, got True"),
-    ],
-)
-def test_what_does_not_fit_is_refused(encoding: Any, X: Any, offset: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        encoding(4, 0.0, 10)(X, offset)
-
-
-@pytest.mark.parametrize("encoding", BOTH)
-def test_sizes_are_checked(encoding: Any) -> None:
-    for sizes, name in (((0, 0.0), "num_hiddens"), ((4, 0.0, 0), "max_len"), ((4, 0.0, 2.5), "max_len")):
-        with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1"):
-            encoding(*sizes)
-
-
-@pytest.mark.parametrize("encoding", BOTH)
-def test_one_row_is_not_broadcast(encoding: Any) -> None:
-    with pytest.raises(ValueError, match="length 2 does not fit into max_len=1"):
-        encoding(4, 0.0, max_len=1)(torch.zeros(1, 2, 4))
 
 
 def test_the_fixed_table_is_a_buffer_that_is_not_saved() -> None:
@@ -127,13 +75,7 @@ def test_the_learned_table_is_trained_where_it_was_used() -> None:
     assert torch.equal(layer.P.grad[0, :, 0], torch.tensor([3.0, 3, 3, 3, 0, 0]))  # type: ignore[index]
 
 
-@pytest.mark.parametrize("encoding", BOTH)
-def test_the_default_device_is_used(encoding: Any) -> None:
-    with torch.device("meta"):
-        assert encoding(4, 0.0, 8)(torch.zeros(1, 3, 4)).device.type == "meta"
-
-
-@pytest.mark.parametrize("kind", [d2l.PositionalEncoding, d2l.LearnedPositionalEncoding])
+@pytest.mark.parametrize("kind", BOTH)
 def test_each_example_may_begin_at_a_position_of_its_own(kind: Any) -> None:
     module, X = kind(6, 0.0, 12), torch.randn(3, 4, 6)
     found = module(X, offset=torch.tensor([0, 8, -2]))
@@ -142,17 +84,28 @@ def test_each_example_may_begin_at_a_position_of_its_own(kind: Any) -> None:
     torch.testing.assert_close(found[2, :2], X[2, :2] + module.P[0, 0])
 
 
-@pytest.mark.parametrize(
-    ("offset", "message"),
-    [
-        (
-            torch.tensor([0, 9, 0]),
-            "a sequence of length 4 that begins at position offset=9 does not fit into max_len=12",
-        ),
-        (torch.tensor([0, 1]), r"offset must have shape \(3,\), got \(2,\)"),
-        (torch.tensor([0.0, 1.0, 2.0]), "offset must be a tensor of integers, got torch.float32"),
-    ],
-)
-def test_offsets_that_do_not_fit_are_refused(offset: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        d2l.PositionalEncoding(6, 0.0, 12)(torch.randn(3, 4, 6), offset=offset)
+X = torch.zeros(3, 4, 4)
+WRONG: list[Row] = [
+    *[
+        row
+        for encoding in BOTH
+        for row in [
+            (encoding(4, 0.0, 10), "max_len", {"length 11": (torch.zeros(1, 11, 4),), "offset=7": (X, 7)}),
+            (
+                encoding(4, 0.0, 10),
+                "X",
+                {"(1, 4, 5)": (torch.zeros(1, 4, 5),), "(4, 4)": (X[0],), "int64": (X.long(),)},
+            ),
+            (encoding(4, 0.0, 10), "offset", {repr(n): (X, n) for n in (-1, 1.0, 2**53, True)}),
+            (encoding(4, 0.0, 10), "max_len", {"offset=9": (X, torch.tensor([0, 9, 0]))}),
+            (encoding(4, 0.0, 10), "offset", {"(2,)": (X, torch.tensor([0, 1])), "float32": (X, X[:, 0, 0])}),
+            (encoding, "num_hiddens", {"0": (0, 0.0)}),
+            (encoding, "max_len", {"0": (4, 0.0, 0), "2.5": (4, 0.0, 2.5)}),
+        ]
+    ]
+]
+
+
+@pytest.mark.parametrize("row", WRONG)
+def test_what_does_not_fit_is_refused(row: Row) -> None:
+    assert_refused(row)

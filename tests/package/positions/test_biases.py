@@ -14,12 +14,6 @@ import d2lmini as d2l
 from tests.package.positions.shared import drawn, scheme
 
 
-def test_offsets_and_the_causal_mask_agree() -> None:
-    assert d2l.relative_offsets(2, 3).tolist() == [[-1, 0, 1], [-2, -1, 0]]
-    for queries, keys in ((3, 3), (1, 4), (0, 2)):
-        assert torch.equal(d2l.relative_offsets(queries, keys) <= 0, d2l.causal_mask(queries, keys))
-
-
 @pytest.mark.parametrize(
     ("num_heads", "slopes"),
     [
@@ -33,14 +27,6 @@ def test_offsets_and_the_causal_mask_agree() -> None:
 )
 def test_alibi_slopes(num_heads: int, slopes: list[float]) -> None:
     torch.testing.assert_close(d2l.alibi_slopes(num_heads), torch.tensor(slopes))
-
-
-def test_alibi_slopes_are_the_papers_for_powers_of_two() -> None:
-    for heads in (1, 2, 4, 8, 16, 32, 64):
-        expected = torch.tensor([2.0 ** (-8 * h / heads) for h in range(1, heads + 1)])
-        torch.testing.assert_close(d2l.alibi_slopes(heads), expected)
-    for heads in range(1, 70):  # as many as heads, and all different
-        assert len(set(d2l.alibi_slopes(heads).tolist())) == heads
 
 
 def test_alibi_falls_with_the_distance_on_both_sides() -> None:
@@ -88,11 +74,7 @@ def t5_formula(offset: int, num_buckets: int, max_distance: int, bidirectional: 
     return bucket + min(exact + logarithmic, num_buckets - 1)
 
 
-@given(
-    quarter=st.integers(1, 12),
-    more=st.integers(1, 150),
-    bidirectional=st.booleans(),
-)
+@given(quarter=st.integers(1, 12), more=st.integers(1, 150), bidirectional=st.booleans())
 @settings(max_examples=40)
 def test_t5_buckets_are_the_formula(quarter: int, more: int, bidirectional: bool) -> None:
     num_buckets, max_distance = 4 * quarter, quarter * (1 if bidirectional else 2) + more
@@ -161,14 +143,9 @@ def test_many_buckets_are_found_quickly() -> None:
     assert d2l.t5_buckets(offsets, num_buckets=512, max_distance=100_000).tolist() == [255, 255, 63, 320]
 
 
-@pytest.mark.parametrize("name", ["alibi", "relative", "t5"])
+@pytest.mark.parametrize("name", ["alibi", "relative", "t5", "relative-keys"])
 def test_a_scheme_for_other_heads_is_refused(name: str) -> None:
     mha, X = d2l.MultiHeadAttention(12, 12, 12, 12, 2, 0.0, positions=scheme(name)).double(), drawn(1, 4, 12)
-    with pytest.raises(ValueError, match="made for num_heads=3, the layer has 2"):
-        mha(X, X, X)
-
-
-def test_a_scheme_for_another_head_size_is_refused() -> None:
-    mha, X = d2l.MultiHeadAttention(12, 12, 12, 12, 2, 0.0, positions=scheme("relative-keys")).double(), drawn(1, 4, 12)
-    with pytest.raises(ValueError, match=r"head_size=4, got \(1, 2, 4, 6\)"):
+    told = r"head_size=4, got \(1, 2, 4, 6\)" if name == "relative-keys" else "num_heads=3, the layer has 2"
+    with pytest.raises(ValueError, match=told):
         mha(X, X, X)

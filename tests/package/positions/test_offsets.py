@@ -34,13 +34,6 @@ def test_offsets_are_those_of_a_square_by_default_and_stay_on_their_device() -> 
     assert d2l.relative_offsets(2, 3, device=torch.device("meta")).is_meta
 
 
-@pytest.mark.parametrize("name", POSITIONS)
-def test_a_scheme_by_name_is_made_where_and_as_one_says(name: str) -> None:
-    for scheme in d2l.make_positions(name, 8, 2, device="meta", dtype=DOUBLE):
-        tensors = [*scheme.parameters(), *scheme.buffers()] if scheme is not None else []
-        assert all(tensor.is_meta and tensor.dtype == DOUBLE for tensor in tensors)
-
-
 @pytest.mark.parametrize("kind", [d2l.PositionalEncoding, d2l.LearnedPositionalEncoding])
 def test_each_example_may_begin_elsewhere_on_the_meta_device_too(kind: type) -> None:
     X, offset = torch.zeros(2, 3, 4, device="meta"), torch.tensor([0, 1], device="meta")
@@ -60,14 +53,13 @@ def test_slopes_have_the_precision_of_the_keys() -> None:
     bias = d2l.ALiBi(3)(X, X)[2]
     assert bias.dtype == DOUBLE
     torch.testing.assert_close(bias[:, 0, 1], -torch.tensor([2**-4, 2**-8, 2**-2], dtype=DOUBLE), atol=0, rtol=0)
-    six = d2l.ALiBi(6)(*[torch.zeros(1, 6, 2, 4, dtype=DOUBLE)] * 2)[2]
-    torch.testing.assert_close(six[4, 0, 1].item(), -(2**-1.0), atol=0, rtol=0)
     twelve = d2l.ALiBi(12)(*[torch.zeros(1, 12, 2, 4, dtype=DOUBLE)] * 2)[2]
     torch.testing.assert_close(twelve[8, 0, 1].item(), -(2**-0.5), atol=1e-15, rtol=0)
     assert d2l.alibi_slopes(3).dtype == torch.get_default_dtype()
 
 
-def test_rotary_turns_by_the_papers_base_by_default() -> None:
-    X = torch.randn(1, 50, 8, dtype=DOUBLE)
-    assert torch.equal(d2l.apply_rotary(X), d2l.apply_rotary(X, base=10000.0))
-    assert torch.equal(d2l.apply_rotary(X, 3), d2l.apply_rotary(X, 3, base=10000.0, pairing="adjacent"))
+@pytest.mark.parametrize("name", POSITIONS)
+def test_a_scheme_by_name_is_made_where_and_as_one_says(name: str) -> None:
+    for scheme in d2l.make_positions(name, 8, 2, device="meta", dtype=DOUBLE):
+        tensors = [*scheme.parameters(), *scheme.buffers()] if scheme is not None else []
+        assert all(tensor.is_meta and tensor.dtype == DOUBLE for tensor in tensors)

@@ -146,12 +146,16 @@ def test_a_step_of_decoding_can_be_exported_and_traced(positions: str) -> None:
         assert_same(recorded(*other), step(*other))
 
 
-def test_padding_takes_no_room_where_it_cannot_be_read() -> None:
+def test_padding_takes_no_room_also_where_it_cannot_be_read() -> None:
     torch.manual_seed(0)
     model, tokens = d2l.DecoderOnlyTransformer(9, 16, 32, 4, 1, 0.0, max_len=20), torch.randint(9, (1, 24))
     padding = torch.tensor([6])
     compiled = torch.compile(model, backend="eager", fullgraph=True)
-    assert_same(compiled(tokens, left_padding=padding), model(tokens, left_padding=padding))
+    found = model(tokens, left_padding=padding)
+    assert_same(compiled(tokens, left_padding=padding), found)
+    assert_same(found[:, 6:], model(tokens[:, 6:]))
+    with pytest.raises(ValueError, match="does not fit into max_len=20"):
+        model(tokens, left_padding=padding - 3)
 
 
 def test_a_traced_module_takes_another_bias() -> None:

@@ -45,20 +45,32 @@ def test_it_is_pytorchs_encoder_with_a_causal_mask(norm_first: bool) -> None:
     torch.testing.assert_close(ours(tokens), expected)
 
 
+def invite(crosses: bool, batch: int, **kwargs: Any) -> tuple[Any, tuple[Tensor, ...]]:
+    """A model, and what it reads beside its tokens: with a memory, its padding is hidden."""
+    rest = (drawn(batch, 4, 12), torch.tensor([4, 2, 3])[:batch]) if crosses else ()
+    return (reader if crosses else writer)(**kwargs), rest
+
+
 @every_scheme
 @either_norm
+@pytest.mark.parametrize("crosses", [False, True])
 @pytest.mark.parametrize("sizes", [[1] * 6, [3, 1, 2]])
-def test_token_by_token_is_the_parallel_pass(positions: str, sizes: list[int], norm_first: bool) -> None:
-    model, tokens = writer(positions=positions, norm_first=norm_first), torch.randint(11, (2, 6))
-    expected, expected_weights = model(tokens, need_weights=True)
-    torch.testing.assert_close(model(tokens), expected)
-    state, found, rows = model.start(), [], []
+def test_token_by_token_is_the_parallel_pass(positions: str, sizes: list[int], crosses: bool, norm_first: bool) -> None:
+    """D2L generates every token at position 0."""
+    model, rest = invite(crosses, 2, positions=positions, norm_first=norm_first)
+    tokens = torch.randint(11, (2, 6))
+    expected, expected_weights = model(tokens, *rest, need_weights=True)
+    torch.testing.assert_close(model(tokens, *rest), expected)
+    state, found, rows = model.start(*rest), [], []
     for part in tokens.split(sizes, dim=1):
-        logits, state, weights = model.step(part, state, need_weights=True)
+        before = state.num_steps
+        logits, later, weights = model.step(part, state, need_weights=True)
+        assert (state.num_steps, later.num_steps) == (before, before + part.shape[1])  # the old state is as it was
+        state, row = later, weights[1][0] if crosses else weights[1]
         found.append(logits)
-        rows.append(F.pad(weights[1], (0, 6 - weights[1].shape[-1])))
+        rows.append(F.pad(row, (0, 6 - row.shape[-1])))
     torch.testing.assert_close(torch.cat(found, dim=1), expected)
-    torch.testing.assert_close(torch.cat(rows, dim=2), expected_weights[1])
+    torch.testing.assert_close(torch.cat(rows, dim=2), expected_weights[1][0] if crosses else expected_weights[1])
 
 
 def pad_left(prompts: list[Tensor]) -> tuple[Tensor, Tensor]:
@@ -69,45 +81,24 @@ def pad_left(prompts: list[Tensor]) -> tuple[Tensor, Tensor]:
 
 @every_scheme
 @either_norm
-def test_prompts_padded_on_the_left_are_read_as_alone(positions: str, norm_first: bool) -> None:
-    model, prompts = writer(positions=positions, norm_first=norm_first), [torch.randint(11, (n,)) for n in (5, 2, 4)]
+@pytest.mark.parametrize("crosses", [False, True])
+def test_prompts_padded_on_the_left_are_read_as_alone(positions: str, crosses: bool, norm_first: bool) -> None:
+    model, rest = invite(crosses, 3, positions=positions, norm_first=norm_first)
+    prompts, following = [torch.randint(11, (n,)) for n in (5, 2, 4)], torch.randint(11, (3, 2))
     tokens, padding = pad_left(prompts)
-    logits, state, _ = model.step(tokens, model.start(left_padding=padding))
-    torch.testing.assert_close(model(tokens, left_padding=padding), logits)
-    following = torch.randint(11, (3, 2))
+    logits, state, _ = model.step(tokens, model.start(*rest, left_padding=padding))
+    torch.testing.assert_close(model(tokens, *rest, left_padding=padding), logits)
     for i in range(2):
         logits, state, _ = model.step(following[:, i : i + 1], state)
-        for prompt, found, new in zip(prompts, logits, following, strict=True):
-            alone = model(torch.cat([prompt, new[: i + 1]])[None])[0, -1]
-            torch.testing.assert_close(found[0], alone)
-
-
-@every_scheme
-def test_a_decoder_with_a_memory_takes_padded_prompts_too(positions: str) -> None:
-    model = reader(positions=positions)
-    E, lens, prompts = drawn(2, 4, 12), torch.tensor([4, 2]), [torch.randint(11, (n,)) for n in (2, 5)]
-    tokens, padding = pad_left(prompts)
-    logits, state, _ = model.step(tokens, model.start(E, lens, left_padding=padding))
-    torch.testing.assert_close(model(tokens, E, lens, left_padding=padding), logits)
-    logits, _, _ = model.step(torch.tensor([[1], [2]]), state)
-    for i, prompt in enumerate(prompts):
-        alone = model(torch.cat([prompt, torch.tensor([i + 1])])[None], E[i : i + 1], lens[i : i + 1])
-        torch.testing.assert_close(logits[i, 0], alone[0, -1])
+        for b, prompt in enumerate(prompts):
+            given = (torch.cat([prompt, following[b, : i + 1]])[None], *(part[b : b + 1] for part in rest))
+            torch.testing.assert_close(logits[b, 0], model(*given)[0, -1])
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32])
 def test_padding_is_counted_in_any_integers(dtype: torch.dtype) -> None:
     model, tokens, padding = writer(), torch.randint(11, (2, 4)), torch.tensor([0, 2])
     torch.testing.assert_close(model(tokens, left_padding=padding.to(dtype)), model(tokens, left_padding=padding))
-
-
-def test_padding_takes_no_room_in_the_table_of_positions() -> None:
-    model, tokens = writer(), torch.randint(11, (1, 24))
-    padding = torch.tensor([6])
-    expected = model(tokens[:, 6:])
-    torch.testing.assert_close(model(tokens, left_padding=padding)[:, 6:], expected)
-    with pytest.raises(ValueError, match="does not fit into max_len=20"):
-        model(tokens, left_padding=padding - 3)
 
 
 def test_attention_with_grouped_queries_may_be_put_into_a_block() -> None:
