@@ -38,7 +38,7 @@ book: .venv/.ready ## run the notebooks that changed, compare, build the pages: 
 
 test: book ## everything that CI checks by day: lint, types, the package, the pages, faults planted on purpose
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
-	$(PYTEST) -n $(JOBS) --dist worksteal -m "not thorough" -rs tests
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "not thorough" -rs --ignore tests/book tests
 
 thorough: book .venv-mutation/.ready ## what CI runs at night, and how long each part takes: every test, coverage, mutants, other surroundings
 	@$(PY) -m tools.thorough $(PARTS)

@@ -225,9 +225,10 @@ class MultiHeadAttention(nn.Module):
             check_floats(queries=queries, K=keys, V=values)
         else:
             check_inputs(queries, keys, values)
+        check_projected("queries", queries, self.query_size, self.W_q)
+        if not kept:
             check_projected("keys", keys, self.key_size, self.W_k)
             check_projected("values", values, self.value_size, self.W_v)
-        check_projected("queries", queries, self.query_size, self.W_q)
         return kept
 
 

@@ -24,7 +24,7 @@ from d2lmini.checks import (
     check_number,
     check_projected,
     check_shapes,
-    check_size,
+    name_shape,
     read_range,
 )
 
@@ -251,7 +251,8 @@ class DotProductAttention(_Pooling):
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         """Check that queries and keys have the same size."""
         check_inputs(queries, keys, values, query_size="size")
-        check_size("the size of queries and keys", queries.shape[2])
+        if queries.shape[2] == 0:
+            raise ValueError(f"queries and keys must have a size of at least 1, got {name_shape(keys)}")
 
 
 class AdditiveAttention(_Pooling):

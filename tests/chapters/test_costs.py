@@ -68,7 +68,7 @@ def measure_once(monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]) -> Cal
     return lambda: calls.update({name: itertools.count() for name in names})
 
 
-@pytest.mark.parametrize("dictionary", ["flops", "paths"])
+@pytest.mark.parametrize("dictionary", ["flops", pytest.param("paths", marks=pytest.mark.thorough)])
 def test_a_formula_in_the_place_of_another_is_noticed(dictionary: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before, cells = split(dictionary)
     names = run(before, {"__name__": "chapter"})

@@ -12,7 +12,7 @@ from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import d2lmini as d2l
-from tests.package.tools_of_torch.guests import assert_same, every_guest, example, invite
+from tests.package.tools_of_torch.guests import assert_same, every_guest_at_night, example, invite
 
 # With those that become an ONNX model, which begins with an export, and what they are made of, these are all.
 EXPORTED = [
@@ -41,7 +41,7 @@ def count_graphs(module: Any, dynamic: bool | None = None) -> tuple[Any, list[An
 
 
 @pytest.mark.no_cover  # noting each line makes what records a graph half as slow again
-@every_guest
+@every_guest_at_night
 def test_two_graphs_serve_all_lengths(name: str) -> None:
     """The first for the first length, the second for any."""
     guest = invite(name)
@@ -51,7 +51,9 @@ def test_two_graphs_serve_all_lengths(name: str) -> None:
     assert 1 <= len(graphs) <= 2
 
 
-@pytest.mark.parametrize("name", EXPORTED)
+@pytest.mark.parametrize(
+    "name", [EXPORTED[0], *(pytest.param(name, marks=pytest.mark.thorough) for name in EXPORTED[1:])]
+)
 def test_an_exported_module_is_the_module(name: str) -> None:
     guest = invite(name)
     windows = name == "restricted attention"  # `unfold` fixes how many windows there are
@@ -60,7 +62,7 @@ def test_an_exported_module_is_the_module(name: str) -> None:
         assert_same(exported(X), guest(X))
 
 
-@every_guest
+@every_guest_at_night
 def test_a_traced_module_is_the_module(name: str) -> None:
     guest = invite(name)
     traced = torch.jit.trace(guest, (example(),))
@@ -79,7 +81,7 @@ def test_an_onnx_model_is_the_module(name: str) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("positions", ["sinusoidal", "t5"])
+@pytest.mark.parametrize("positions", [pytest.param("sinusoidal", marks=pytest.mark.thorough), "t5"])
 def test_decoding_is_compiled_once(positions: str) -> None:
     """A state that grows needs no cache of a fixed size: one graph serves all steps after the prompt."""
     torch.manual_seed(0)
@@ -135,7 +137,7 @@ class Step(nn.Module):
         return self.model.step(tokens, self.model.start()._replace(past=((K, V),)))[0]
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+@pytest.mark.parametrize("positions", ["sinusoidal", pytest.param("rotary", marks=pytest.mark.thorough)])
 def test_a_step_of_decoding_can_be_exported_and_traced(positions: str) -> None:
     step, token = Step(positions), torch.tensor([[3], [4]])
     given, other = ((token, *torch.randn(2, 2, 4, length, 4)) for length in (7, 9))

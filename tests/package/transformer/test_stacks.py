@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
+from d2lmini.loading import load_parameters
 from tests.package.transformer.shared import SCHEMES, drawn, either_norm, shake
 
 ENCODER, DECODER = d2l.TransformerEncoder, d2l.TransformerDecoder
@@ -21,6 +22,41 @@ def small(**changed: Any) -> d2l.TransformerDecoder:
     sizes = {"vocab_size": 7, "num_hiddens": 8, "ffn_num_hiddens": 16, "num_heads": 2, "num_blks": 2, "dropout": 0.0}
     torch.manual_seed(0)
     return DECODER(**(sizes | changed))
+
+
+@either_norm
+def test_stacks_are_pytorchs(norm_first: bool) -> None:
+    torch.manual_seed(0)
+    settings: Any = {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
+    norms = [nn.LayerNorm(12) if norm_first else None for _ in range(2)]
+    theirs = (
+        nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(12, 3, 20, **settings), 2, norm=norms[0], enable_nested_tensor=False
+        ).double(),
+        nn.TransformerDecoder(nn.TransformerDecoderLayer(12, 3, 20, **settings), 2, norm=norms[1]).double(),
+    )
+    ours = [kind(11, 12, 20, 3, 2, 0.0, True, norm_first=norm_first).double() for kind in (ENCODER, DECODER)]
+    for model in (*theirs, *ours):
+        shake(model)
+    encoder, decoder = ours
+    for blk, layer in zip(encoder.blks, theirs[0].layers, strict=True):
+        load_parameters(blk, layer.state_dict())
+    for blk, layer in zip(decoder.blks, theirs[1].layers, strict=True):
+        load_parameters(blk, layer.state_dict())
+    for model, other in zip(ours, theirs, strict=True):
+        if norm_first:
+            model.norm.load_state_dict(other.norm.state_dict())
+    source, target, lens = torch.randint(11, (2, 6)), torch.randint(11, (2, 5)).int(), torch.tensor([6, 2])
+    padding = ~d2l.valid_lens_mask(lens, 6)[:, 0]
+    mask = d2l.causal_mask(6)
+    memory = theirs[0](encoder.embedding(source) + encoder.on_tokens.P[:, :6], mask=~mask, src_key_padding_mask=padding)
+    expected = theirs[1](
+        decoder.embedding(target) + decoder.on_tokens.P[:, :5],
+        memory,
+        tgt_mask=~d2l.causal_mask(5),
+        memory_key_padding_mask=padding,
+    )
+    torch.testing.assert_close(decoder(target, encoder(source, lens, mask=mask), lens), decoder.dense(expected))
 
 
 def test_decoding_in_parts_has_the_gradients_of_the_parallel_pass() -> None:

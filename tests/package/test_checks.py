@@ -28,6 +28,19 @@ def mask(*shape: int) -> Tensor:
     return zeros(*shape, dtype=torch.bool)
 
 
+def divides(whole: int, part: int) -> None:
+    t.check_divides("num_heads", part, "num_hiddens", whole)
+
+
+def shapes(X: Any, Y: Any = None) -> None:
+    more = {} if Y is None else {"Y": (Y, "one size")}
+    t.check_shapes({"rows": 2}, X=(X, "rows columns size"), **more)
+
+
+def positions(queries: Any, keys: Any, known: Any = None) -> None:
+    t.check_positions(queries, keys, **(known or {}))
+
+
 HALF, DOUBLE, META, CPU = torch.bfloat16, torch.float64, torch.device("meta"), torch.device("cpu")
 X, Q, K = zeros(2, 3, 4), zeros(2, 3, 4, 6), zeros(2, 3, 5, 6)
 ALL = (2, 3, 4, 5)
@@ -38,27 +51,19 @@ RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (t.check_choice, [("x", "a", ("a", "b")), ("x", "b", ("a", "b"))]),
     (t.check_offset, [(0,), (1,), (2**52,)]),
     (t.check_names, [("x", ["a", "b"], 2, "rows"), ("x", ("a", "b"), 2, "rows"), ("x", None, 2, "rows")]),
-    (t.check_heads, [(1, 1), (6, 3), (8, 8)]),
-    (t.check_groups, [(1, 1), (6, 3), (8, 8)]),
+    (divides, [(1, 1), (6, 3), (8, 8)]),
     (t.check_integers, [("x", zeros(2, dtype=torch.uint8))]),
     (t.check_broadcast, [("x", zeros(1, 4), (2, 3, 4)), ("x", zeros(), (2, 3, 4))]),
-    (t.check_divisible, [(zeros(6, 1, 1), 3)]),
-    (lambda Y: t.check_sequences(X=X, Y=Y), [(zeros(1, 0, 0),)]),
-    (t.check_same_size, [(X, zeros(1, 1, 4)), (zeros(1, 1, 1), zeros(1, 1, 1))]),
-    (t.check_kept, [(zeros(2, 4, 9), Q, Q, 3, 6)]),
+    (shapes, [(zeros(2, 0, 5),), (zeros(2, 3, 5),)]),
+    (lambda *numbers: t.check_floats(X=X, Y=numbers[0]), [(zeros(1),)]),
     (t.check_lengths, [("x", n, 5) for n in (whole(0, 5), torch.tensor([[0.0, 5.0]]))]),
     (t.check_lengths, [("x", n, 0) for n in (zeros(0), whole(), zeros(2).to(META))]),
     (t.check_mask, [(mask(1, 4, 5), ALL), (mask(4, 1, 5), (4, 4, 5))]),
     (t.check_steps, [(0, 0), (2, 2), (1, 2)]),
     (t.check_room, [(X, 0, 3, 4), (X, 6, 9, 4), (X, whole(6, 0), 9, 4), (X, whole(6, 0).to(META), 1, 4)]),
     (t.check_room, [(zeros(0, 3, 4), whole(), 3, 4)]),
-    (t.check_pairs, [(zeros(3, 2),), (zeros(1, 2, 4, 6, dtype=HALF),)]),
-    (t.check_rotation, [(1, "adjacent"), (1e300, "halves")]),
-    (t.check_buckets, [(4, 3, 2), (1, 2, 1)]),
-    (t.check_positions, [(Q, K), (Q, Q, 3, 6)]),
-    (t.check_even_size, [(zeros(1, 2), zeros(1, 2)), (zeros(1, 2, 3, 4), zeros(1, 5, 3, 4))]),
-    (t.check_placed, [((Q, K, None), Q, K)]),
-    (t.check_dimensions, [(X, "(a, b, c)")]),
+    (t.check_pairs, [("x", zeros(3, 2)), ("x", zeros(1, 2, 4, 6, dtype=HALF))]),
+    (positions, [(Q, K), (Q, Q, {"num_heads": 3, "head_size": 6})]),
     (t.check_causal, [(True, 3, 3), (False, 4, 3), (True, 2, 3)]),
     (t.check_bias, [(X[:1], (2, 3, 4), CPU)]),
 ]
@@ -69,28 +74,22 @@ WRONG: list[Row] = [
     (t.check_choice, "x", {repr(n): ("x", n, ("a", "b")) for n in ("c", "", None)}),
     (t.check_offset, "offset", {repr(n): (n,) for n in (-1, 2**52 + 1, True, 1.0, "0", None)}),
     (t.check_names, "x", {"1": ("x", ["a"], 2, "rows"), "0": ("x", [], 2, "rows"), "'ab'": ("x", "ab", 2, "rows")}),
-    (t.check_heads, "num_heads", {"num_hiddens=6 and num_heads=4": (6, 4), "0": (6, 0)}),
-    (t.check_heads, "num_hiddens", {"0": (0, 1)}),
-    (t.check_groups, "num_kv_heads", {"num_heads=6 and num_kv_heads=4": (6, 4), "0": (6, 0)}),
+    (divides, "num_heads", {"num_hiddens=6 and num_heads=4": (6, 4), "0": (6, 0)}),
+    (divides, "num_hiddens", {"0": (0, 1)}),
     (t.check_integers, "x", {"torch.float32 (2,)": ("x", zeros(2)), "list": ("x", [1])}),
     (t.check_boolean, "x", {"torch.float32 (2,)": ("x", zeros(2)), "list": ("x", [True])}),
     (t.check_broadcast, "x", {"got (3, 2)": ("x", zeros(3, 2), (2, 3, 4)), "(1, 1, 1)": ("x", zeros(1, 1, 1), (3, 4))}),
-    (t.check_dimensions, "X", {"(2, 3)": (X[..., 0], "(a, b, c)"), "list": ([1], "(a, b, c)")}),
-    (t.check_divisible, "num_heads", {"got 0": (X, 0), "(4, 1, 1) and num_heads=3": (zeros(4, 1, 1), 3)}),
-    (lambda Y: t.check_sequences(X=X, Y=Y), "Y", {"list": ([1],), "(3, 4)": (X[0],), "float64": (X.double(),)}),
-    (lambda X: t.check_sequences(X=X), "X", {"int64": (X.long(),)}),
+    (shapes, "X", {"(2, 3)": (X[..., 0],), "list": ([1],), "rows=2, got (3, 3, 4)": (zeros(3, 3, 4),)}),
+    (shapes, "Y", {"size=4, as X has, got (9, 3)": (X, zeros(9, 3)), "(one, size), got (4,)": (X, zeros(4))}),
+    (lambda Y: t.check_floats(X=X, Y=Y), "Y", {"float64": (X.double(),)}),
+    (lambda X: t.check_floats(X=X), "X", {"int64": (X.long(),)}),
     (t.check_projected, "x", {"list": ("x", [1], 4, nn.Linear(4, 4)), "size 5": ("x", X, 9, nn.Linear(5, 4))}),
     (t.check_projected, "x", {"size 9": ("x", X, 9, nn.Sequential()), "64": ("x", X, 4, nn.Linear(4, 4).double())}),
-    (t.check_scores, "X", {"torch.int64 (2, 3, 4)": (X.long(),), "(3, 4)": (X[0],), "list": ([1.0],)}),
     (t.check_inputs, "keys", {"list": (X, [1], X), "(3, 4)": (X, X[0], X)}),
-    (t.check_inputs, "values", {"list": (X, X, [1]), "(1, 3, 4)": (X, X[:1], X)}),
-    (t.check_inputs, "value", {"(2, 5, 4)": (X, X, zeros(2, 5, 4))}),
-    (t.check_same_size, "keys", {"(2, 3, 5)": (X, zeros(2, 3, 5)), "(1, 1, 0)": (zeros(1, 1, 0), zeros(1, 1, 0))}),
-    (
-        lambda *pair: t.check_kept(zeros(2, 4, 9), *pair, 3, 6),
-        "K",
-        {"(2, 3, 5, 6)": (Q, K), "(1, 3, 4, 6)": (Q[:1],) * 2, "list": (Q, [1]), "64": (Q, Q.double())},
-    ),
+    (t.check_inputs, "values", {"list": (X, X, [1])}),
+    (t.check_inputs, "keys", {"batch=2, as queries has, got (1, 3, 4)": (X, X[:1], X)}),
+    (t.check_inputs, "values", {"keys=3, as keys has, got (2, 5, 4)": (X, X, zeros(2, 5, 4))}),
+    (lambda K: t.check_inputs(X, K, K, query_size="size"), "keys", {"(2, 3, 5)": (zeros(2, 3, 5),)}),
     (t.check_lengths, "x", {"list": ("x", [1], 4), "bool": ("x", mask(4), 4), "(2, 3, 4)": ("x", X, 4)}),
     (t.check_lengths, "x", {"1 to 5": ("x", whole(1, 5), 4), "-1": ("x", whole(-1), 4), "2.5": ("x", whole(5) / 2, 4)}),
     (t.check_one_length_each, "x", {"got (2, 3, 4)": ("x", X, (2,), (2, 3))}),
@@ -109,24 +108,12 @@ WRONG: list[Row] = [
     (t.check_room, "offset", {"-1": (X, -1, 9, 4), "tensor(1)": (X, torch.tensor(1), 9, 4), "32": (X, zeros(2), 9, 4)}),
     (t.check_room, "offset", {f"({n}, 1)": (X, whole(*range(n))[:, None], 9, 4) for n in (2, 3)}),
     (t.check_room, "offset", {"(3,)": (X, whole(1, 2, 3), 9, 4)}),
-    (t.check_pairs, "X", {"list": ([1.0],), "(2,)": (zeros(2),), "int64": (X.long(),)}),
-    (t.check_pairs, "size", {f"got {size}": (zeros(1, 2, size),) for size in (0, 1, 3)}),
-    (t.check_rotation, "base", {repr(n): (n, "halves") for n in (0.9, 2e300, math.inf, math.nan, True, "2", None)}),
-    (t.check_rotation, "pairing", {"'all'": (2, "all")}),
-    (t.check_buckets, "num_buckets", {"5": (5, 9, 2), "=2": (4, 2, 2), "=1": (4, 1, 2), "0": (0, 9, 2)}),
-    (t.check_buckets, "max_distance", {"0": (4, 0, 2)}),
-    (
-        t.check_positions,
-        "queries",
-        {"(2, 3, 4, 6) and list": (Q, [1]), "list and": ([1], K), "6, 1)": (Q, K[..., None])},
-    ),
-    (t.check_positions, "keys", {"(3, 4, 6)": (Q[0], K[0]), "6, 1)": (Q[..., None], K), "(1, 3, 5, 6)": (Q, K[:1])}),
-    (t.check_positions, "num_heads", {"=2": (Q, K, 2)}),
-    (t.check_positions, "queries", {"head_size=5": (Q, K, 3, 5), "5 queries and 4": (K, Q)}),
-    (t.check_even_size, "keys", {f"{n} and {k}": (zeros(n), zeros(k)) for n, k in [(2, 4), (4, 2), (3, 3), (0, 0)]}),
-    (t.check_placed, "positions", {"tuple": ((Q, K), Q, K), "list": ([Q, K, None], Q, K), "Tensor": (Q, Q, K)}),
-    (t.check_placed, "queries", {"NoneType": ((None, K, None), Q, K), "got torch.float32": ((K, K, None), Q, K)}),
-    (t.check_placed, "keys", {"float64 (2, 3, 5, 6)": ((Q, K.double(), None), Q, K)}),
+    (t.check_pairs, "x", {"list": ("x", [1.0]), "(2,)": ("x", zeros(2)), "int64": ("x", X.long())}),
+    (t.check_pairs, "x", {f"got {size}": ("x", zeros(1, 2, size)) for size in (0, 1, 3)}),
+    (positions, "queries", {"list": ([1], K), "(3, 4, 6)": (Q[0], K[0]), "6, 1)": (Q[..., None], K)}),
+    (positions, "keys", {"list": (Q, [1]), "(1, 3, 5, 6)": (Q, K[:1]), "head_size=6": (Q, K[..., 1:])}),
+    (positions, "queries", {"num_heads=2": (Q, K, {"num_heads": 2}), "=5": (Q, K, {"head_size": 5})}),
+    (positions, "queries", {"5 queries and 4": (K, Q)}),
 ]
 
 
@@ -157,9 +144,9 @@ def test_a_layer_of_another_kind_may_cast_by_itself() -> None:
         t.check_projected("x", X, 4, layer)
     with torch.autocast("cpu", dtype=HALF):
         t.check_projected("x", X.to(HALF), 4, nn.Linear(4, 4))
-        t.check_kept(X, zeros(2, 3, 5, 6), zeros(2, 3, 5, 6, dtype=HALF), 3, 6)
-        with pytest.raises(ValueError, match="queries, K and V must share one"):
-            t.check_kept(X, zeros(2, 3, 5, 6), zeros(2, 3, 5, 6, dtype=DOUBLE), 3, 6)
+        t.check_floats(X=X, Y=X.to(HALF))
+        with pytest.raises(ValueError, match="X, Y must share one"):
+            t.check_floats(X=X, Y=X.to(DOUBLE))
 
 
 def test_numbers_are_read_where_there_are_some() -> None:
