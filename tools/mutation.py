@@ -29,8 +29,8 @@ UNIT = "tests/package"
 PLACES = f"{UNIT}/tools_of_torch/test_places.py"
 # Modules, and the tests that must notice what is wrong in them.
 GROUPS: dict[str, tuple[list[str], list[str]]] = {
-    "doors": (["d2lmini/tensors.py", "d2lmini/arguments.py"], [f"{UNIT}/test_tensors.py"]),
-    "attention": (["d2lmini/attention/*"], [f"{UNIT}/test_tensors.py", f"{UNIT}/attention", PLACES]),
+    "checks": (["d2lmini/checks.py"], [f"{UNIT}/test_checks.py"]),
+    "attention": (["d2lmini/attention/*"], [f"{UNIT}/test_checks.py", f"{UNIT}/attention", PLACES]),
     "positions": (["d2lmini/positions/*"], [f"{UNIT}/positions", PLACES]),
     "transformer": (["d2lmini/transformer/*"], [f"{UNIT}/transformer", PLACES]),
     "instruments": (["d2lmini/instruments/*"], [f"{UNIT}/instruments", PLACES]),
