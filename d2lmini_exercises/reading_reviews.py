@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import (
-    WrongAnswer,
-    checker,
-    expect_close,
-    expect_function,
-    expect_measured,
-    expect_unchanged,
-)
+from d2lmini_exercises.core import WrongAnswer
 from d2lmini_exercises.engine import Case, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -136,135 +130,134 @@ prediction(
 )
 
 
-_WEIGHTS = [7.0, 0.5, 3.0, -2.0, 1.0, -4.0]
+def replace(tokens: Tensor, i: int, width: int, number: int) -> Tensor:
+    return torch.cat([tokens[:i], torch.full((width,), number), tokens[i + width :]])
 
 
-def _score(tokens: Any) -> Tensor:
-    if not isinstance(tokens, Tensor) or tokens.dim() != 1:
-        got = tuple(tokens.shape) if isinstance(tokens, Tensor) else type(tokens).__name__
-        raise WrongAnswer("score is given a tensor of shape (n,)", "one review at a time, as a tensor", got=got)
-    # Places count, so that deleting differs from replacing; and words depend on each other.
-    weights = torch.tensor(_WEIGHTS)[tokens]
-    return (weights * torch.arange(1, len(tokens) + 1)).sum() + weights.sum() ** 2 / 10
+def measure(
+    score: Any, tokens: Tensor, width: int,
+    *, hide: Any = replace, number: int = 1, compare: Any = lambda whole, rest: whole - rest,
+) -> Tensor:  # fmt: skip
+    """The fall of the score when neighbouring words become 1, right unless told otherwise."""
+    rows = [hide(tokens, i, width, number) for i in range(len(tokens) - width + 1)]
+    return compare(score(tokens), torch.stack([score(row) for row in rows]))  # type: ignore[no-any-return]
 
 
-@checker("effect-of-words")
-def check_effect_of_words(effect_of_phrases: Any) -> str:
-    """`effect_of_phrases(score, tokens, width)`: the fall of the score when `width` neighbouring words become 1."""
-    expect_function(effect_of_phrases)
-    for numbers, width in (
-        ([4, 2, 5, 3, 2], 2),
-        ([5, 2, 3], 1),
-        ([1, 3, 5, 2, 2, 4], 3),
-        ([2, 4, 2, 2], 2),
-        ([3, 2], 2),
-    ):
-        tokens = torch.tensor(numbers)
-        code = "score = lambda t: (w[t] * torch.arange(1, len(t) + 1)).sum() + w[t].sum()**2 / 10"
-        given = f"tokens = torch.tensor({numbers}); width = {width}; w = torch.tensor({_WEIGHTS}); {code}"
-        found = effect_of_phrases(_score, tokens, width)
-        expect_unchanged("tokens", tokens, tokens, "clone the tokens before you replace some")
-        right = _measure_effects(tokens, width)
-        if isinstance(found, Tensor) and found.dim() == 1 and len(found) != len(right):
-            claim, hint = "there is a number for each phrase", "at which place does the last phrase begin?"
-            raise WrongAnswer(claim, hint, given=given, expected=len(right), got=len(found))
-        expect_close(
-            found,
-            right,
-            claim="it is the fall of the score when a phrase is replaced",
-            given=given,
-            hint="one phrase at a time: score of the whole review minus score with this phrase replaced",
-            mistakes=_list_wrong_effects(tokens, width),
+def use_score(answer: Any, score: Any, tokens: Tensor, width: int) -> Any:
+    """The effects, by a score that reads one review at a time."""
+
+    def read(review: Any) -> Any:
+        if not isinstance(review, Tensor) or review.dim() != 1:
+            got = tuple(review.shape) if isinstance(review, Tensor) else type(review).__name__
+            raise WrongAnswer("score is given a tensor of shape (n,)", "one review at a time, as a tensor", got=got)
+        return score(review)
+
+    return answer(read, tokens, width)
+
+
+UP_TO: Any = {"hide": lambda tokens, i, width, number: replace(tokens, 0, i + width, number)}
+# Places count, so that deleting differs from replacing; and words depend on each other.
+SCORE = (
+    "w = torch.tensor([7.0, 0.5, 3.0, -2.0, 1.0, -4.0]); "
+    "score = lambda t: (w[t] * torch.arange(1, len(t) + 1)).sum() + w[t].sum()**2 / 10"
+)
+exercise(
+    "effect-of-words",
+    measure,
+    tuple(
+        f"tokens = torch.tensor({tokens}); width = {width}; {SCORE}"
+        for tokens, width in (
+            ([4, 2, 5, 3, 2], 2), ([5, 2, 3], 1), ([1, 3, 5, 2, 2, 4], 3), ([2, 4, 2, 2], 2), ([3, 2], 2)
         )
-    return "one phrase replaced at a time, signs kept, tokens unchanged"
-
-
-def _replace(tokens: Tensor, places: list[int], number: int = 1) -> Tensor:
-    return tokens.index_fill(0, torch.tensor(places, dtype=torch.long), number)
-
-
-def _measure_effects(tokens: Tensor, width: int, number: int = 1) -> Tensor:
-    begins = range(len(tokens) - width + 1)
-    rows = [_replace(tokens, [*range(i, i + width)], number) for i in begins]
-    return torch.stack([_score(tokens) - _score(row) for row in rows])
-
-
-def _list_wrong_effects(tokens: Tensor, width: int) -> dict[str, Tensor | tuple[Tensor, ...]]:
-    phrases = [[*range(i, i + width)] for i in range(len(tokens) - width + 1)]
-    whole, right = _score(tokens), _measure_effects(tokens, width)
-    upto = [_score(tokens), *(_score(_replace(tokens, [*range(phrase[-1] + 1)])) for phrase in phrases)]
-    rest = [[j for j in range(len(tokens)) if j not in phrase] for phrase in phrases]
-    alone = _measure_effects(tokens, 1)
-    first, last = alone[: len(phrases)], alone[width - 1 :]
-    everywhere = [tokens.masked_fill(torch.isin(tokens, tokens[phrase]), 1) for phrase in phrases]
-    wrong: dict[str, Tensor | tuple[Tensor, ...]] = {
-        "a phrase that makes the review more positive has a positive effect": -right,
-        "a fall may be negative, where a phrase makes the review more negative": right.abs(),
-        "0 is padding; the unknown word is number 1": _measure_effects(tokens, width, 0),
-        "deleting moves the words behind it: replace the phrase": (
-            whole - torch.stack([_score(tokens[part]) for part in rest])
-        ),
-        "the effect is a difference: what is the score of the whole review?": whole - right,
+    ),
+    {
+        "a phrase that makes the review more positive has a positive effect": {
+            "compare": lambda whole, rest: rest - whole
+        },
+        "a fall may be negative, where a phrase makes the review more negative": {
+            "compare": lambda whole, rest: (whole - rest).abs()
+        },
+        "0 is padding; the unknown word is number 1": {"number": 0},
+        "deleting moves the words behind it: replace the phrase": {
+            "hide": lambda tokens, i, width, number: torch.cat([tokens[:i], tokens[i + width :]])
+        },
+        "the effect is a difference: what is the score of the whole review?": {"compare": lambda whole, rest: rest},
         "one phrase at a time: put the words back before you replace the next": (
-            whole - torch.stack(upto[1:]),
-            torch.stack(upto[:-1]) - torch.stack(upto[1:]),
+            UP_TO, UP_TO | {"compare": lambda whole, rest: -torch.cat([whole[None], rest]).diff()}
         ),
-        "keep the other words: only a phrase is replaced": torch.stack(
-            [_score(_replace(tokens, part)) for part in rest]
+        "keep the other words: only a phrase is replaced": {
+            "hide": lambda tokens, i, width, number: torch.cat(
+                [torch.ones_like(tokens[:i]), tokens[i : i + width], torch.ones_like(tokens[i + width :])]
+            ),
+            "compare": lambda whole, rest: rest,
+        },
+        "only this place: the same word elsewhere stays": {
+            "hide": lambda tokens, i, width, number: tokens.masked_fill(torch.isin(tokens, tokens[i : i + width]), 1)
+        },
+        "the effect of the whole phrase, not of each of its words": lambda *given: measure(*given) / given[2],
+        "replace all words of a phrase together: their effects do not add up": (
+            lambda score, tokens, width: measure(score, tokens, 1).unfold(0, width, 1).sum(1)
         ),
-        "only this place: the same word elsewhere stays": whole - torch.stack([_score(row) for row in everywhere]),
-        "the effect of the whole phrase, not of each of its words": right / width,
-    }
-    if width > 1:
-        wrong["replace all words of a phrase together: their effects do not add up"] = torch.stack(
-            [alone[phrase].sum() for phrase in phrases]
-        )
-        wrong["a phrase has more than one word: which ones did you replace?"] = (first, last)
-    return wrong
+        "a phrase has more than one word: which ones did you replace?": (
+            lambda score, tokens, width: measure(score, tokens, 1)[: len(tokens) - width + 1],
+            lambda score, tokens, width: measure(score, tokens, 1)[width - 1 :],
+        ),
+        "at which place does the last phrase begin?": (
+            lambda score, tokens, width: measure(score, tokens, 1), lambda *given: measure(*given)[:-1]
+        ),
+    },
+    claim="it is the fall of the score when a phrase is replaced",
+    verified="one phrase replaced at a time, signs kept, tokens unchanged",
+    hint="one phrase at a time: score of the whole review minus score with this phrase replaced",
+    use=use_score,
+)  # fmt: skip
 
 
-@checker("by-luck")
-def check_by_luck(enough: Any) -> str:
-    """`enough(pairs, chance)`: the smallest number of right pairs that a coin reaches with less than `chance`."""
-    expect_function(enough)
-    for pairs, chance in ((60, 0.05), (41, 0.01), (12, 0.01), (3, 0.125), (3, 0.2), (1, 0.1), (6, 0.9)):
-        expect_measured(
-            enough(pairs, chance),
-            _count(pairs, chance),
-            claim="with one pair less right, a coin would do as well too often",
-            given=f"pairs = {pairs}; chance = {chance}",
-            hint="from which k on is the sum in (11.2), with `pairs` in place of 50, smaller than `chance`?",
-            mistakes=_list_wrong_counts(pairs, chance),
-        )
-    return "the smallest number that is rare enough: at least that many, one side, exact"
-
-
-def _count(pairs: int, chance: float) -> int:
-    """The smallest k with P(at least k) < chance; pairs + 1 if there is none."""
-    return next(k for k in range(pairs + 2) if _reach(k, pairs) < chance)
-
-
-def _reach(k: int, pairs: int) -> float:
+def reach(k: int, pairs: int) -> float:
     return sum(math.comb(pairs, i) for i in range(k, pairs + 1)) / 2**pairs
 
 
-def _list_wrong_counts(pairs: int, chance: float) -> dict[str, float | tuple[float, ...]]:
-    right = _count(pairs, chance)
-    if right > pairs:
-        hint = "rarer than `chance`, not as rare: if no number is, the answer is pairs + 1"
-        return {hint: tuple(float(k) for k in range(-1, pairs + 1))}
-    exactly = (k for k in range(pairs // 2 + 1, pairs + 2) if _reach(k, pairs) - _reach(k + 1, pairs) < chance)
-    return {
-        "a coin reaches this number too often: how likely is *at least* that many?": right - 1.0,
-        "is there a smaller number that is rare enough?": right + 1.0,
-        "the chance of exactly that many is smaller: what about more?": float(next(exactly)),
-        "only one side: a model that is always wrong is no good model": float(_count(pairs, chance / 2)),
-        "a number of pairs, not a share of them": right / pairs,
-        "that is the coin's chance: how many pairs are that?": _reach(right, pairs),
-        "at least that many, not at most": (float(pairs - right), float(pairs - right + 1)),
-        "the number of pairs need not be 50": float(_count(50, chance)),
-        "is no number rare enough? A chance is between 0 and 1": (pairs + 1.0, 0.0),
-    }
+def enough(
+    pairs: int, chance: float,
+    *, tail: Any = reach, least: Any = lambda pairs: 0, rare: Any = operator.lt, none: Any = lambda pairs: pairs + 1,
+) -> int:  # fmt: skip
+    """The smallest number of right pairs that a coin reaches with less than `chance`, right unless told otherwise."""
+    return next((k for k in range(least(pairs), pairs + 1) if rare(tail(k, pairs), chance)), none(pairs))
+
+
+exercise(
+    "by-luck",
+    enough,
+    tuple(
+        f"pairs = {pairs}; chance = {chance}"
+        for pairs, chance in ((60, 0.05), (41, 0.01), (12, 0.01), (3, 0.125), (3, 0.2), (1, 0.1), (6, 0.9))
+    ),
+    {
+        "a coin reaches this number too often: how likely is *at least* that many?": {
+            "tail": lambda k, pairs: reach(k + 1, pairs)
+        },
+        "is there a smaller number that is rare enough?": lambda *given: enough(*given) + 1,
+        "the chance of exactly that many is smaller: what about more?": {
+            "tail": lambda k, pairs: math.comb(pairs, k) / 2**pairs, "least": lambda pairs: pairs // 2 + 1
+        },
+        "only one side: a model that is always wrong is no good model": {"tail": lambda *given: 2 * reach(*given)},
+        "a number of pairs, not a share of them": lambda *given: enough(*given) / given[0],
+        "that is the coin's chance: how many pairs are that?": lambda *given: reach(enough(*given), given[0]),
+        "at least that many, not at most": (
+            lambda *given: given[0] - enough(*given), lambda *given: given[0] - enough(*given) + 1
+        ),
+        "the number of pairs need not be 50": lambda pairs, chance: enough(50, chance),
+        "is no number rare enough? A chance is between 0 and 1": (
+            {"rare": lambda *_: False}, {"rare": lambda *_: True}
+        ),
+        "rarer than `chance`, not as rare: if no number is, the answer is pairs + 1": (
+            {"rare": operator.le}, *({"none": lambda pairs, k=k: pairs if k else k - 1} for k in (0, 1)),
+        ),
+    },
+    claim="with one pair less right, a coin would do as well too often",
+    verified="the smallest number that is rare enough: at least that many, one side, exact",
+    hint="from which k on is the sum in (11.2), with `pairs` in place of 50, smaller than `chance`?",
+)  # fmt: skip
 
 
 # Of 10, 20, 30, 40, 50 pairs, the first for which 70 % right are rarer than one in a hundred.

@@ -11,16 +11,7 @@ from torch import Tensor, nn
 from d2lmini.attention.heads import transpose_qkv
 from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.core import (
-    Mistakes,
-    WrongAnswer,
-    checker,
-    expect_function,
-    find_hint,
-    is_near,
-    loosen,
-    read_number,
-)
+from d2lmini_exercises.core import WrongAnswer, read_number
 from d2lmini_exercises.engine import Case, exercise
 from d2lmini_exercises.extremes import LOW, OVERFLOW
 from d2lmini_exercises.prediction import Number, prediction
@@ -34,89 +25,92 @@ _RELATED = [[2.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 1.5]]
 _FOUR = [[2.0, 0.5, 0.0, 1.0], [0.5, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, -1.0], [1.0, 0.0, -1.0, 4.0]]
 
 
-@checker("measure-heads")
-def check_measure_heads(measure: Any) -> str:
-    """`measure(weights, covariance)`: the relative error of the best linear read-out of all words from all heads."""
-    expect_function(measure)
-    for weights, covariance in (
-        (_TWO, _RELATED),
-        (_ONE, _PLAIN),
-        (_TWO, _UNEVEN),
-        ([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR),
-        (_PLAIN, _RELATED),
-        ([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25]], _RELATED),
-        (_ONE * 2, _UNEVEN),
-        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]),
-    ):
-        _expect_error(measure, torch.tensor(weights), torch.tensor(covariance))
-    # heads that are nearly the same, and words that hardly vary
-    for weights, variances in (([[0.5, 0.5], [0.52, 0.48]], [1.0, 1.0]), ([[0.5, 0.5], [0.2, 0.8]], [1e-9, 2e-9])):
-        _expect_error(measure, torch.tensor(weights), torch.tensor(variances).diag(), _SMALL)
-    return "right for one to three heads, of related, uneven and silent words, and for two heads that are the same"
-
-
-def _expect_error(measure: Any, heads: Tensor, covariance: Tensor, hint: str = "") -> None:
-    claim = "it is the relative squared error of the best linear read-out"
-    rounded = [[round(weight, 2) for weight in row] for row in heads.tolist()]
-    given = f"weights = torch.tensor({rounded}); covariance = torch.tensor({covariance.tolist()})"
-    try:
-        answer = measure(heads, covariance)
-    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-        raise WrongAnswer(claim, hint or _EQUAL, given=given, got="a singular matrix") from error
-    got, expected = read_number(answer), _measure_error(heads, covariance)
-    if not is_near(got, expected, loosen(1e-3, answer, expected)):
-        singular = torch.linalg.matrix_rank(heads @ covariance @ heads.T) < len(heads)
-        near = abs(got - expected) < 0.01
-        otherwise = _EQUAL if singular else "write the error of one word as in (3.3): what are E[v u] and E[u u] now?"
-        otherwise = "nearly: if you draw numbers, chance is left. C itself needs none" if near else otherwise
-        hint = hint or find_hint(got, _list_wrong_errors(heads, covariance), otherwise, 1e-3)
-        raise WrongAnswer(claim, hint, given=given, expected=round(expected, 4), got=round(got, 4))
-
-
-def _measure_error(weights: Tensor, covariance: Tensor) -> float:
-    return 1 - (_explain(weights, covariance).trace() / covariance.trace()).item()
-
-
-def _explain(weights: Tensor, covariance: Tensor) -> Tensor:
+def explain(A: Tensor, C: Tensor) -> Tensor:
     """The covariance of the best read-outs."""
-    A, C = weights.double(), covariance.double()
     return C @ A.T @ torch.linalg.pinv(A @ C @ A.T) @ A @ C
 
 
-def _list_wrong_errors(weights: Tensor, covariance: Tensor) -> Mistakes:
+def project(A: Tensor) -> Tensor:
+    return A.T @ torch.linalg.pinv(A @ A.T) @ A
+
+
+def measure(
+    weights: Tensor, covariance: Tensor,
+    *, explain: Any = explain, relate: Any = lambda left, C: left.trace() / C.trace(),
+) -> Tensor:  # fmt: skip
+    """The relative error of the best linear read-out of all words from all heads, right unless told otherwise."""
     A, C = weights.double(), covariance.double()
-    error, total = _measure_error(weights, covariance), C.trace().item()
-    left = (C - _explain(weights, covariance)).diagonal()
-    alone, inner = torch.eye(len(C)).double() * C, A @ C @ A.T
-    projector = A.T @ torch.linalg.pinv(A @ A.T) @ A
-    mistakes: dict[str, Any] = {
-        "relative to what? Divide by the sum of all variances": error * total,
-        "relative to what? You return the mean squared error of a word": error * total / len(C),
-        "squared error is asked for: you took a root": math.sqrt(max(error, 0.0)),
-        "that is the part that is explained: what is left?": 1 - error,
-        "one mixture per head: do not average the heads first": _measure_error(A.mean(0, keepdim=True), C),
-        "the trace is asked for: errors of different words do not cancel": (
-            (C - _explain(A, C)).sum() / C.sum()
-        ).item(),
-        "related words tell something about each other: where is the rest of the covariance?": _measure_error(A, alone),
+    return relate(C - explain(A, C), C)  # type: ignore[no-any-return]
+
+
+def use_measure(answer: Any, weights: Tensor, covariance: Tensor) -> Any:
+    """The error, unless a matrix has no inverse, or chance is left in it."""
+    claim = "it is the relative squared error of the best linear read-out"
+    try:
+        found = read_number(answer(weights, covariance))
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+        raise WrongAnswer(claim, _EQUAL, got="a singular matrix") from error
+    if 1.5e-3 < abs(found - float(measure(weights, covariance))) < 0.01:
+        raise WrongAnswer(claim, "nearly: if you draw numbers, chance is left. C itself needs none", got=found)
+    return found
+
+
+def written(weights: Any, covariance: Any, hint: str = "") -> Case:
+    return Case(f"weights = torch.tensor({weights}); covariance = torch.tensor({covariance})", hint, tolerance=1e-3)
+
+
+exercise(
+    "measure-heads",
+    measure,
+    (
+        written(_TWO, _RELATED),
+        written(_ONE, _PLAIN),
+        written(_TWO, _UNEVEN),
+        written([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR),
+        written(_PLAIN, _RELATED),
+        written([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25]], _RELATED, _EQUAL),
+        written(_ONE * 2, _UNEVEN, _EQUAL),
+        written([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]], _EQUAL),
+        # heads that are nearly the same, and words that hardly vary
+        written([[0.5, 0.5], [0.52, 0.48]], [[1.0, 0.0], [0.0, 1.0]], _SMALL),
+        written([[0.5, 0.5], [0.2, 0.8]], [[1e-9, 0.0], [0.0, 2e-9]], _SMALL),
+    ),
+    {
+        "relative to what? Divide by the sum of all variances": {"relate": lambda left, C: left.trace()},
+        "relative to what? You return the mean squared error of a word": {
+            "relate": lambda left, C: left.trace() / len(C)
+        },
+        "squared error is asked for: you took a root": {
+            "relate": lambda left, C: (left.trace() / C.trace()).clamp(min=0).sqrt()
+        },
+        "that is the part that is explained: what is left?": {"relate": lambda left, C: 1 - left.trace() / C.trace()},
+        "one mixture per head: do not average the heads first": lambda A, C: measure(A.mean(0, keepdim=True), C),
+        "the trace is asked for: errors of different words do not cancel": {
+            "relate": lambda left, C: left.sum() / C.sum()
+        },
+        "related words tell something about each other: where is the rest of the covariance?": (
+            lambda A, C: measure(A, C.diagonal().diag())
+        ),
         "that is right for unrelated words of equal variance: where is the covariance?": (
-            1 - projector.trace() / len(C)
-        ).item(),
-        "that needs the covariance on both sides: the best factors depend on it": (
-            1 - ((projector @ C).trace() / C.trace()).item()
+            lambda A, C: 1 - project(A).trace() / len(C)
         ),
-        "add up the errors of all words, and then divide: no mean of ratios": (
-            (left / C.diagonal()).mean().item() if C.diagonal().all() else math.nan
-        ),
-        "that is the first word alone: all of them are asked for": (left[0] / C[0, 0]).item(),
-        "E[u u] is a matrix: the mixtures of two heads are related, too": (
-            1 - ((C @ A.T / inner.diagonal() @ A @ C).trace() / C.trace()).item()
-        ),
-        "divide by the number of heads? The best read-out uses them together": error / len(A)
-        if len(A) > 1
-        else math.nan,
-    }
-    return {hint: wrong for hint, wrong in mistakes.items() if not math.isnan(wrong)}
+        "that needs the covariance on both sides: the best factors depend on it": {
+            "explain": lambda A, C: project(A) @ C
+        },
+        "add up the errors of all words, and then divide: no mean of ratios": {
+            "relate": lambda left, C: (left.diagonal() / C.diagonal()).mean()
+        },
+        "that is the first word alone: all of them are asked for": {"relate": lambda left, C: left[0, 0] / C[0, 0]},
+        "E[u u] is a matrix: the mixtures of two heads are related, too": {
+            "explain": lambda A, C: C @ A.T / (A @ C @ A.T).diagonal() @ A @ C
+        },
+        "divide by the number of heads? The best read-out uses them together": lambda A, C: measure(A, C) / len(A),
+    },
+    claim="it is the relative squared error of the best linear read-out",
+    verified="right for one to three heads, of related, uneven and silent words, and for two heads that are the same",
+    hint="write the error of one word as in (3.3): what are E[v u] and E[u u] now?",
+    use=use_measure,
+)
 
 
 prediction(

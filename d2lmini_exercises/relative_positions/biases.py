@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from d2lmini.positions.rotary import turn
-from d2lmini_exercises.core import checker, expect_function, expect_measured
 from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -59,108 +58,89 @@ prediction(
 )
 
 
-_KEYS = 4096
+def count_keys(slope: float, share: float, *, sign: int = -1, more: int = 0) -> int:
+    """How many of the nearest of 4096 keys hold that share of the weight, right unless told otherwise."""
+    weights = (sign * slope * torch.arange(4096, dtype=torch.float64)).softmax(0)
+    return int((weights.cumsum(0) < share).sum()) + 1 + more
 
 
-def _count_keys(slope: float, share: float, *, sign: int = -1) -> int:
-    weights = (sign * slope * torch.arange(_KEYS, dtype=torch.float64)).softmax(0)
-    return int((weights.cumsum(0) < share).sum()) + 1
+def count_endless(slope: float, share: float) -> float:
+    return math.log(1 - share) / -slope
 
 
-@checker("measure-window")
-def check_measure_window(window: Any) -> str:
-    """`window(slope, share)`: how many of the nearest keys hold that share of the weight."""
-    expect_function(window)
-    for slope, share in _WINDOWS:
-        expected = _count_keys(slope, share)
-        mistakes = _list_wrong_windows(slope, share)
-        hint = f"make the weights of {_KEYS} keys with a softmax, nearest first, and add them up with cumsum"
-        if slope == _FLAT:
-            mistakes = _list_far_windows(slope, share)
-            hint = f"for steeper slopes it is right: how many keys does your softmax have? There are {_KEYS}"
-        expect_measured(
-            window(slope, share),
-            expected,
-            claim="it finds the smallest number of keys",
-            given=f"slope, share = {slope}, {share}",
-            hint=hint,
-            mistakes=mistakes if expected > 2 else {},
-        )
-    return (
-        f"right for {len(_WINDOWS)} pairs of a slope and a share, also where the sequence ends while weights are large"
-    )
-
-
-# With the last one, the keys beyond the first would have much of the weight of a longer sequence.
-_FLAT = 1 / 4096
-_WINDOWS = (
-    *((1 / 16, 0.7), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)),
-    (_FLAT, 0.9),
-)
-
-
-def _list_far_windows(slope: float, share: float) -> dict[str, float | tuple[float, ...]]:
-    """What is wrong where the sequence ends early, and everything before was right."""
-    endless = math.ceil(math.log(1 - share) / -slope)
-    return {
-        f"more keys than there are: that is for a sequence without an end. Here the weights of {_KEYS} keys sum to 1": (
-            *(endless + more for more in (-1, 0, 1)),
+exercise(
+    "measure-window",
+    count_keys,
+    (
+        *(
+            f"slope, share = {slope}, {share}"
+            for slope, share in (
+                (1 / 16, 0.7), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)
+            )
         ),
-        f"all keys? Do the weights of these {_KEYS} sum to 1, and do you add them up, or look at single ones?": (
-            *(_KEYS + more for more in (-1, 0, 1)),
+        # the keys beyond the first 4096 would have much of the weight of a longer sequence
+        Case(
+            f"slope, share = {1 / 4096}, 0.9",
+            "for steeper slopes it is right: how many keys does your softmax have? There are 4096",
         ),
-    }
-
-
-def _list_wrong_windows(slope: float, share: float) -> dict[str, float | tuple[float, ...]]:
-    exact, falls = (math.log(part) / -slope for part in (1 - share, share))
-    expected = _count_keys(slope, share)
-    others = tuple(_count_keys(slope, other) for other in (0.5, 0.9, 0.95, 0.99))
-    ignored: dict[str, float | tuple[float, ...]] = {
-        "does your function use share? That is the number for another one": others
-    }
-    mistakes: dict[str, float | tuple[float, ...]] = {
-        "these keys hold a little less than the share. Is this how far the last key is, or rounded down?": (
-            expected - 1
+    ),
+    {
+        "does your function use share? That is the number for another one": tuple(
+            lambda slope, share, own=own: count_keys(slope, own) for own in (0.5, 0.9, 0.95, 0.99)
         ),
-        "one key fewer already holds the share": expected + 1,
-        "return a whole number of keys": exact,
-        "the softmax takes powers of e, not of 2": math.ceil(exact / math.log(2)),
-        "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?": 1,
-        "does the slope come in twice? At each place the score falls by it once": math.ceil(exact / 2),
-        "these keys hold the rest: where is the share?": math.ceil(falls),
-        "there a single key falls to that share of the nearest one's weight: add them up": math.floor(falls),
-        "the nearest key has the largest weight: which sign has the penalty?": _count_keys(slope, share, sign=1),
+        "these keys hold a little less than the share. Is this how far the last key is, or rounded down?": {"more": -1},
+        "one key fewer already holds the share": {"more": 1},
+        "return a whole number of keys": count_endless,
+        "the softmax takes powers of e, not of 2": lambda slope, share: count_keys(slope * math.log(2), share),
+        "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?": (
+            lambda slope, share: 1
+        ),
+        "does the slope come in twice? At each place the score falls by it once": (
+            lambda slope, share: count_keys(2 * slope, share)
+        ),
+        "these keys hold the rest: where is the share?": lambda slope, share: count_keys(slope, 1 - share),
+        "there a single key falls to that share of the nearest one's weight: add them up": (
+            lambda slope, share: int(count_endless(slope, 1 - share))
+        ),
+        "the nearest key has the largest weight: which sign has the penalty?": {"sign": 1},
         "a share is between 0 and 1, and so are weights: how large is the share that you compare with?": (
-            _KEYS,
-            _KEYS + 1,
+            lambda slope, share: 4096, lambda slope, share: 4097
         ),
-    }
-    return mistakes | (ignored if share == 0.7 else {})
+        "more keys than there are: that is for a sequence without an end. Here the weights of 4096 keys sum to 1": (
+            lambda slope, share: math.ceil(count_endless(slope, share))
+        ),
+        "all keys? Do the weights of these 4096 sum to 1, and do you add them up, or look at single ones?": (
+            lambda slope, share: min(math.ceil(count_endless(slope, share)), 4096)
+        ),
+    },
+    claim="it finds the smallest number of keys",
+    verified="right for 7 pairs of a slope and a share, also where the sequence ends while weights are large",
+    hint="make the weights of 4096 keys with a softmax, nearest first, and add them up with cumsum",
+)  # fmt: skip
 
 
 prediction(
     "use-window",
     Number(
         "the steepest head's",
-        _count_keys(1 / 2, 0.99),
+        count_keys(1 / 2, 0.99),
         hint="call your function with the first slope of 8 heads, and 0.99",
         mistakes={
-            "that is with the slope 1/4: the first slope of 8 heads is 1/2": _count_keys(1 / 4, 0.99),
+            "that is with the slope 1/4: the first slope of 8 heads is 1/2": count_keys(1 / 4, 0.99),
             "is it 99 %, and is the first slope of 8 heads 1/2, not 1? Heads are numbered from 1": (
-                _count_keys(1 / 2, 0.9)  # as many as with the slope 1
+                count_keys(1 / 2, 0.9)  # as many as with the slope 1
             ),
-            "these keys hold a little less than 99 %": _count_keys(1 / 2, 0.99) - 1,
+            "these keys hold a little less than 99 %": count_keys(1 / 2, 0.99) - 1,
         },
     ),
     Number(
         "the flattest head's",
-        _count_keys(1 / 256, 0.99),
+        count_keys(1 / 256, 0.99),
         hint="call your function with the last slope of 8 heads, and 0.99",
         mistakes={
-            "is it 99 %, and the last slope of 8 heads, 1/256? Heads are numbered from 1": _count_keys(1 / 128, 0.99),
-            "with the slope 1/512 it is so many: the last slope of 8 heads is 1/256": _count_keys(1 / 512, 0.99),
-            "these keys hold a little less than 99 %": _count_keys(1 / 256, 0.99) - 1,
+            "is it 99 %, and the last slope of 8 heads, 1/256? Heads are numbered from 1": count_keys(1 / 128, 0.99),
+            "with the slope 1/512 it is so many: the last slope of 8 heads is 1/256": count_keys(1 / 512, 0.99),
+            "these keys hold a little less than 99 %": count_keys(1 / 256, 0.99) - 1,
         },
     ),
     right="10 keys and 1179: the heads look at very different scales",
