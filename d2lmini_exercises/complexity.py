@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_measured, expect_pair, read_number
-from d2lmini_exercises.engine import exercise
+from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_pair
+from d2lmini_exercises.engine import Case, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 
@@ -96,81 +96,74 @@ exercise(
 )
 
 
-@checker("measure-additive")
-def check_measure_additive(formula: Any) -> str:
-    """`formula(n, d, h)`: the FLOPs of additive self-attention with num_hiddens = h."""
-    expect_function(formula)
-    mistakes = _list_wrong_formulas(9, 14, 20)  # no two give the same number there
-    for n, d, h in ((9, 14, 20), (7, 4, 3), (3, 16, 16), (20, 1, 3)):
-        expect_measured(
-            formula(n, d, h),
-            4 * n * d * h + 2 * n * n * (d + h),
-            claim="the formula gives what the instrument counts",
-            given=f"n, d, h = {n}, {d}, {h}",
-            hint=_compare_growth(formula, n, d, h),
-            mistakes=mistakes if n == 9 else {},
-        )
-    _expect_formula(formula)
-    return "right at four sizes, and a formula: it also takes numbers that no layer has"
+def count_additive(
+    n: float, d: float, h: float,
+    *, tokens: Any = lambda d, h: 4 * d * h, pairs: Any = lambda d, h: 2 * (d + h), last: Any = float,
+) -> Any:  # fmt: skip
+    """FLOPs of additive self-attention with num_hiddens = h, for each token and each pair, right unless told."""
+    return last(n * tokens(d, h) + n * n * pairs(d, h))
 
 
-def _expect_formula(formula: Any) -> None:
-    """Ask for sizes that are not whole: a formula takes them, a layer that is measured does not."""
-    claim = "it is a formula"
-    hint = "a formula also takes numbers that are not whole: where does your function need whole ones?"
-    rounded = "what it gives need not be whole either: where do you round?"
-    for n, d, h in ((0.5, 1.5, 3.5), (1.25, 3, 4)):
-        given, expected = f"n, d, h = {n}, {d}, {h}", 4 * n * d * h + 2 * n * n * (d + h)
-        try:
-            got = formula(n, d, h)
-        except Exception as error:
-            raise WrongAnswer(claim, hint, given=given, got=type(error).__name__) from error
-        mistakes = {} if expected.is_integer() else {rounded: (math.floor(expected), math.ceil(expected))}
-        expect_measured(got, expected, claim=claim, given=given, hint=hint, mistakes=mistakes)
+def use_formula(formula: Any, n: float, d: float, h: float) -> Any:
+    """What the formula gives, also for sizes that are not whole: a layer that is measured does not take them."""
+    try:
+        return formula(n, d, h)
+    except Exception as error:
+        if isinstance(n, int):
+            raise
+        hint = "a formula also takes numbers that are not whole: where does your function need whole ones?"
+        raise WrongAnswer("it is a formula", hint, got=type(error).__name__) from error
 
 
-def _compare_growth(formula: Any, n: int, d: int, h: int) -> str:
-    """Which part of a wrong formula is right: the part with n², or the rest."""
-    first, second, third = (read_number(formula(n + i, d, h)) for i in range(3))
-    square = (third - 2 * second + first) / 2
-    if square == 2 * (d + h):
-        return "the part that grows with n² is right. Take it away from a measured number: what is left, divided by n?"
-    if first - square * n * n == 4 * n * d * h:
-        return "the part that grows with n is right. The other part is half the second difference, times n²"
-    return "take the second difference in n first, then look at what is left. Vary one of n, d and h at a time"
-
-
-def _list_wrong_formulas(n: int, d: int, h: int) -> dict[str, float | tuple[float, ...]]:
-    projections, pairs = 4 * n * d * h, 2 * n * n * (d + h)
-    return {
-        "that is the dot product's layer: additive attention has no projection of the values, and no W_o": (
-            8 * n * d * d + 4 * n * n * d
+exercise(
+    "measure-additive",
+    count_additive,
+    (
+        *(f"n, d, h = {sizes}" for sizes in ("9, 14, 20", "7, 4, 3", "3, 16, 16", "20, 1, 3")),
+        *(
+            Case(f"n, d, h = {sizes}", "it also takes numbers that are not whole", "it is a formula")
+            for sizes in ("0.5, 1.5, 3.5", "1.25, 3, 4")
         ),
+    ),
+    {
+        "that is the dot product's layer: additive attention has no projection of the values, and no W_o": {
+            "tokens": lambda d, h: 8 * d * d, "pairs": lambda d, h: 4 * d
+        },
         "additive attention does not project the values": (
-            6 * n * d * d + 4 * n * n * d,
-            projections + pairs + 2 * n * d * h,
-            projections + pairs + 2 * n * d * d,
+            {"tokens": lambda d, h: 6 * d * d, "pairs": lambda d, h: 4 * d}, {"tokens": lambda d, h: 6 * d * h},
+            {"tokens": lambda d, h: 4 * d * h + 2 * d * d},
         ),
-        "where does w_v come in? It meets num_hiddens numbers for each pair of tokens": projections + 2 * n * n * d,
-        "the weights meet the values: where is the mixture?": projections + 2 * n * n * h,
-        "the projections are half of what they should be: queries and keys have one each, and a multiply-add is 2": (
-            projections / 2 + pairs
-        ),
-        "the projections work on n tokens, not on n² pairs": n * projections + pairs,
-        "that is the part that grows with n²: what is left when you take it away?": pairs,
-        "that is the projections only": projections,
-        "the second difference is twice the factor of n²: halve it": projections + 2 * pairs,
-        "w_v meets num_hiddens numbers for each pair of tokens, not one": projections + 2 * n * n * d + 2 * n * n,
-        "a multiply-add is 2 FLOPs": (projections + pairs) / 2,
+        "where does w_v come in? It meets num_hiddens numbers for each pair of tokens": {"pairs": lambda d, h: 2 * d},
+        "the weights meet the values: where is the mixture?": {"pairs": lambda d, h: 2 * h},
+        "the projections are half of what they should be: queries and keys have one each, and a multiply-add is 2": {
+            "tokens": lambda d, h: 2 * d * h
+        },
+        "the projections work on n tokens, not on n² pairs": {
+            "tokens": lambda d, h: 0, "pairs": lambda d, h: 4 * d * h + 2 * (d + h)
+        },
+        "that is the part that grows with n²: what is left when you take it away?": {"tokens": lambda d, h: 0},
+        "that is the projections only": {"pairs": lambda d, h: 0},
+        "the second difference is twice the factor of n²: halve it": {"pairs": lambda d, h: 4 * (d + h)},
+        "w_v meets num_hiddens numbers for each pair of tokens, not one": {"pairs": lambda d, h: 2 * d + 2},
+        "a multiply-add is 2 FLOPs": {"last": lambda flops: flops / 2},
         "num_hiddens need not be d: measure a layer where they differ": (
-            4 * n * d * d + 4 * n * n * d,
-            4 * n * h * h + 4 * n * n * h,
+            lambda n, d, h: count_additive(n, d, d), lambda n, d, h: count_additive(n, h, h)
         ),
-        "the values are d wide, whatever num_hiddens is": projections + 4 * n * n * h,
-        "w_v meets num_hiddens numbers, not d": projections + 4 * n * n * d,
-        "the projections lead from d to num_hiddens features": (4 * n * d * d + pairs, 4 * n * h * h + pairs),
-        "n tokens meet n tokens: the scores are n², not n": projections + 2 * n * (d + h),
-    }
+        "the values are d wide, whatever num_hiddens is": {"pairs": lambda d, h: 4 * h},
+        "w_v meets num_hiddens numbers, not d": {"pairs": lambda d, h: 4 * d},
+        "the projections lead from d to num_hiddens features": (
+            {"tokens": lambda d, h: 4 * d * d}, {"tokens": lambda d, h: 4 * h * h}
+        ),
+        "n tokens meet n tokens: the scores are n², not n": {
+            "tokens": lambda d, h: 4 * d * h + 2 * (d + h), "pairs": lambda d, h: 0
+        },
+        "what it gives need not be whole either: where do you round?": ({"last": math.floor}, {"last": math.ceil}),
+    },
+    claim="the formula gives what the instrument counts",
+    verified="right at four sizes, and a formula: it also takes numbers that no layer has",
+    hint="take the second difference in n first, then look at what is left. Vary one of n, d and h at a time",
+    use=use_formula,
+)  # fmt: skip
 
 
 # FLOPs for n = 10, d = 4 of a convolution with kernel 5, a GRU, and multi-head self-attention with 2 heads.

@@ -140,7 +140,7 @@ def measure(
 ) -> Tensor:  # fmt: skip
     """The fall of the score when neighbouring words become 1, right unless told otherwise."""
     rows = [hide(tokens, i, width, number) for i in range(len(tokens) - width + 1)]
-    return compare(score(tokens), torch.stack([score(row) for row in rows]))  # type: ignore[no-any-return]
+    return compare(score(tokens), torch.stack([score(row) for row in rows]))
 
 
 def use_score(answer: Any, score: Any, tokens: Tensor, width: int) -> Any:

@@ -40,7 +40,7 @@ def measure(
 ) -> Tensor:  # fmt: skip
     """The relative error of the best linear read-out of all words from all heads, right unless told otherwise."""
     A, C = weights.double(), covariance.double()
-    return relate(C - explain(A, C), C)  # type: ignore[no-any-return]
+    return relate(C - explain(A, C), C)
 
 
 def use_measure(answer: Any, weights: Tensor, covariance: Tensor) -> Any:

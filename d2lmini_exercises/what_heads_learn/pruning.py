@@ -197,7 +197,7 @@ def bound(cost: float) -> float:
     return max(0.0, cost)
 
 
-TWINS = (
+MODELS = (
     "5 * (1 - g[0]) + 4 * (1 - g[1]) + 1 - max(g[2], g[3]) + 3 * (1 - g[4] * g[5])",
     # 1 and 2 are the twins if some pairs are left out, and for no other reason
     "2 * (1 - max(g[0], g[5])) + 6 * (2 - g[0] - g[5]) + 1 - max(g[1], g[2]) + 4 * (1 - g[1]) + 5 * (1 - g[2])",
@@ -228,7 +228,7 @@ SIZES = (6, 6, 5, 4, 4, 5, 4, 6, 2, 3, 4, 3, 3, 3, 2, 4, 5, 3, 10)
 exercise(
     "find-twins",
     find,
-    tuple(Case(f"num_heads = {n}; loss = lambda g: {code}") for code, n in zip(TWINS, SIZES, strict=True)),
+    tuple(Case(f"num_heads = {n}; loss = lambda g: {code}") for code, n in zip(MODELS, SIZES, strict=True)),
     {
         "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
             *({"start": -start, "nothing": pair} for start in (0, 1, 10, 100, 1e6) for pair in ((0, 1), (1, 2))),
