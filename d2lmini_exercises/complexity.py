@@ -167,48 +167,33 @@ exercise(
 
 
 # FLOPs for n = 10, d = 4 of a convolution with kernel 5, a GRU, and multi-head self-attention with 2 heads.
-prediction(
-    "predict-stack",
-    Number(
-        "the convolution's count",
-        1600,
-        hint="each of n outputs has d features, and each of them is made from all features of k tokens",
-        mistakes={
-            "a multiply-add is 2 FLOPs in this book": 800,
-            "each output feature is made from all 4 input features": 400,
-            "that is a linear layer: the kernel covers 5 tokens": 320,
-            "that is the number of outputs: how many products does each of them need?": 40,
-            "n stands in the formula once": 8000,
-            "there are zeros around the sequence: 10 outputs, not 6": 960,
-        },
-    ),
-    Number(
-        "the GRU's count",
-        1920,
-        hint="each step multiplies token and state by three matrices each",
-        mistakes={
-            "a multiply-add is 2 FLOPs in this book. Or did you forget the matrices of the state?": 960,
-            "a GRU has three pairs of matrices: two gates and a candidate": 640,
-            "that is an LSTM: a GRU has one pair of matrices less": 2560,
-            "that is one step: there are 10": 192,
-        },
-    ),
-    Number(
-        "multi-head self-attention's count",
-        2880,
-        hint="four projections, the scores and the mixture",
-        mistakes={
-            "a multiply-add is 2 FLOPs in this book": 1440,
-            "that is the mixing alone: where are the projections?": 1600,
-            "those are the projections alone: where is the mixing?": 1280,
-            "and after the concatenation? There are four projections": 2560,
-            "the number of heads does not multiply the mixing: width per head?": 4480,
-            "width per head? Two heads are half as wide each": 5760,
-            "scores only, or one head only? The weights also meet the values": 2080,
-        },
-    ),
+prediction("predict-stack",
+    Number("the convolution's count", 1600,
+        hint="each of n outputs has d features, and each of them is made from all features of k tokens", mistakes={
+        "a multiply-add is 2 FLOPs in this book": 800,
+        "each output feature is made from all 4 input features": 400,
+        "that is a linear layer: the kernel covers 5 tokens": 320,
+        "that is the number of outputs: how many products does each of them need?": 40,
+        "n stands in the formula once": 8000,
+        "there are zeros around the sequence: 10 outputs, not 6": 960,
+    }),
+    Number("the GRU's count", 1920, hint="each step multiplies token and state by three matrices each", mistakes={
+        "a multiply-add is 2 FLOPs in this book. Or did you forget the matrices of the state?": 960,
+        "a GRU has three pairs of matrices: two gates and a candidate": 640,
+        "that is an LSTM: a GRU has one pair of matrices less": 2560,
+        "that is one step: there are 10": 192,
+    }),
+    Number("multi-head self-attention's count", 2880, hint="four projections, the scores and the mixture", mistakes={
+        "a multiply-add is 2 FLOPs in this book": 1440,
+        "that is the mixing alone: where are the projections?": 1600,
+        "those are the projections alone: where is the mixing?": 1280,
+        "and after the concatenation? There are four projections": 2560,
+        "the number of heads does not multiply the mixing: width per head?": 4480,
+        "width per head? Two heads are half as wide each": 5760,
+        "scores only, or one head only? The weights also meet the values": 2080,
+    }),
     right="1600, 1920 and 2880: all three are right",
-)
+)  # fmt: skip
 
 
 @checker("design-dilations")

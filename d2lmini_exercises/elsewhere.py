@@ -13,22 +13,17 @@ from d2lmini_exercises.core import WrongAnswer, checker, expect_close, expect_fu
 from d2lmini_exercises.engine import Case, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
-prediction(
-    "transposed-kernel",
-    Number(
-        "the angle between the two outputs",
-        60.0,
-        hint="what does the transpose of a rotation do, and by which angle?",
-        mistakes={
-            "a transposed rotation turns as far, but to the other side": 0.0,
-            "that is the angle between an output and its input: there are two outputs": 30.0,
-            "the angle between them, whichever is first: give it without its sign": (-60.0, 300.0),
-            "the transpose turns back; it does not turn by half a circle": (180.0, 150.0, 120.0),
-            "in degrees: a full circle is 360": (1.0472, 1.04719755),
-        },
-    ),
+prediction("transposed-kernel",
+    Number("the angle between the two outputs", 60.0,
+        hint="what does the transpose of a rotation do, and by which angle?", mistakes={
+        "a transposed rotation turns as far, but to the other side": 0.0,
+        "that is the angle between an output and its input: there are two outputs": 30.0,
+        "the angle between them, whichever is first: give it without its sign": (-60.0, 300.0),
+        "the transpose turns back; it does not turn by half a circle": (180.0, 150.0, 120.0),
+        "in degrees: a full circle is 360": (1.0472, 1.04719755),
+    }),
     right="the transpose of a rotation turns to the other side, and keeps every length",
-)
+)  # fmt: skip
 
 
 PARTS = ("query", "key", "value", "query_bias", "key_bias", "value_bias", "output", "output_bias")

@@ -86,48 +86,30 @@ exercise(
 
 
 # Largest and smallest share that a bag of words gets right, and the share of pairs without positions.
-prediction(
-    "predict-bag",
-    Number(
-        "(a)",
-        0.9,
-        hint="how many reviews are in no pair? And how many of the others are right?",
+prediction("predict-bag",
+    Number("(a)", 0.9, hint="how many reviews are in no pair? And how many of the others are right?", mistakes={
+        "of each pair one review is right, whatever the answer": 0.8,
+        "both reviews of a pair get the same answer: can both be right?": 1.0,
+        "that is for the pairs alone; most reviews are in no pair": 0.5,
+        "a share is a number between 0 and 1": 180,
+        "a share is a number between 0 and 1, not per cent": 90,
+    }, tolerance=0.004),
+    Number("(b)", 0.1, hint="the ordinary ones are wrong; what about the pairs?", mistakes={
+        "both reviews of a pair get the same answer: can both be wrong?": 0.0,
+        "of each pair only one review is right": 0.2,
+        "that is for the pairs alone; most reviews are in no pair": 0.5,
+        "a share is a number between 0 and 1": 20,
+        "a share is a number between 0 and 1, not per cent": 10,
+    }, tolerance=0.004),
+    Number("(c)", 0.5, hint="what does a model without positions know about order? Data cannot change a proof",
         mistakes={
-            "of each pair one review is right, whatever the answer": 0.8,
-            "both reviews of a pair get the same answer: can both be right?": 1.0,
-            "that is for the pairs alone; most reviews are in no pair": 0.5,
-            "a share is a number between 0 and 1": 180,
-            "a share is a number between 0 and 1, not per cent": 90,
-        },
-        tolerance=0.004,
-    ),
-    Number(
-        "(b)",
-        0.1,
-        hint="the ordinary ones are wrong; what about the pairs?",
-        mistakes={
-            "both reviews of a pair get the same answer: can both be wrong?": 0.0,
-            "of each pair only one review is right": 0.2,
-            "that is for the pairs alone; most reviews are in no pair": 0.5,
-            "a share is a number between 0 and 1": 20,
-            "a share is a number between 0 and 1, not per cent": 10,
-        },
-        tolerance=0.004,
-    ),
-    Number(
-        "(c)",
-        0.5,
-        hint="what does a model without positions know about order? Data cannot change a proof",
-        mistakes={
-            "shuffle the words: do the three layers notice?": 1.0,
-            "more data, more layers: is one of them told where a word stands?": 0.9,
-            "both reviews of a pair get the same answer: can both be wrong?": 0.0,
-            "a share is a number between 0 and 1, not per cent": 50,
-        },
-        tolerance=0.004,
-    ),
+        "shuffle the words: do the three layers notice?": 1.0,
+        "more data, more layers: is one of them told where a word stands?": 0.9,
+        "both reviews of a pair get the same answer: can both be wrong?": 0.0,
+        "a share is a number between 0 and 1, not per cent": 50,
+    }, tolerance=0.004),
     right="0.9, 0.1 and 0.5: a proof holds for any training",
-)
+)  # fmt: skip
 
 
 def replace(tokens: Tensor, i: int, width: int, number: int) -> Tensor:
@@ -261,19 +243,13 @@ exercise(
 
 
 # Of 10, 20, 30, 40, 50 pairs, the first for which 70 % right are rarer than one in a hundred.
-prediction(
-    "use-luck",
-    Number(
-        "the number of pairs",
-        40,
-        hint="70 % of the pairs must be at least enough(pairs, 0.01)",
-        mistakes={
-            "21 of 30 are reached by luck twice in a hundred": 30,
-            "14 of 20 are reached by luck once in 17": 20,
-            "7 of 10 are reached by luck once in six": 10,
-            "is a smaller number of pairs enough?": 50,
-            "that is how many are right: of how many pairs?": 28,
-        },
-    ),
+prediction("use-luck",
+    Number("the number of pairs", 40, hint="70 % of the pairs must be at least enough(pairs, 0.01)", mistakes={
+        "21 of 30 are reached by luck twice in a hundred": 30,
+        "14 of 20 are reached by luck once in 17": 20,
+        "7 of 10 are reached by luck once in six": 10,
+        "is a smaller number of pairs enough?": 50,
+        "that is how many are right: of how many pairs?": 28,
+    }),
     right="28 of 40 by luck: fewer than one in a hundred; 21 of 30 are still twice as likely",
-)
+)  # fmt: skip

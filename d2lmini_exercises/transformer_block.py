@@ -15,49 +15,33 @@ from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 # Parameters of an encoder block, the hidden width of a gated network, the size of a residual stream.
-prediction(
-    "predict-block",
-    Number(
-        "(a)",
-        49728,
-        hint="four d x d projections, two matrices of (7.4) with their biases, two norms",
-        mistakes={
-            "the matrices are all there. (7.4) has two biases, and a norm learns two vectors": 49152,
-            "the norms learn something, too: gamma and b": 49472,
-            "(7.4) has two biases: of which sizes?": 49408,
-            "how many norms are there, and how many vectors does each of them learn?": 49600,
-            "the attention has no bias here": 49984,
-            "the feed-forward network has two matrices": 33344,
-            "the hidden layer has the width 4d": 24960,
-            "that is a decoder block": 66240,
-            "four projections: do not forget W_o": 45632,
-        },
-    ),
-    Number(
-        "(b)",
-        128,
-        hint="three matrices of h x d in place of two of 4d x d",
-        mistakes={
-            "that is the width of the plain network": 192,
-            "two of the three matrices read the token; what does the third one do?": 96,
-            "three matrices in place of two: how much narrower must each of them be?": 64,
-            "all three have d on one side and h on the other": 288,
-        },
-    ),
-    Number(
-        "(c)",
-        5,
-        hint="the mean square of a sum of independent vectors is the sum of their mean squares",
-        mistakes={
-            "mean squares add up, sizes do not": 25,
-            "the tokens themselves are in the stream, too": 24**0.5,
-            "how many layers does a block have?": 13**0.5,
-            "two layers in each of the 12 blocks": 12**0.5,
-            "in pre-norm no norm stands in the stream": 1,
-        },
-    ),
+prediction("predict-block",
+    Number("(a)", 49728, hint="four d x d projections, two matrices of (7.4) with their biases, two norms", mistakes={
+        "the matrices are all there. (7.4) has two biases, and a norm learns two vectors": 49152,
+        "the norms learn something, too: gamma and b": 49472,
+        "(7.4) has two biases: of which sizes?": 49408,
+        "how many norms are there, and how many vectors does each of them learn?": 49600,
+        "the attention has no bias here": 49984,
+        "the feed-forward network has two matrices": 33344,
+        "the hidden layer has the width 4d": 24960,
+        "that is a decoder block": 66240,
+        "four projections: do not forget W_o": 45632,
+    }),
+    Number("(b)", 128, hint="three matrices of h x d in place of two of 4d x d", mistakes={
+        "that is the width of the plain network": 192,
+        "two of the three matrices read the token; what does the third one do?": 96,
+        "three matrices in place of two: how much narrower must each of them be?": 64,
+        "all three have d on one side and h on the other": 288,
+    }),
+    Number("(c)", 5, hint="the mean square of a sum of independent vectors is the sum of their mean squares", mistakes={
+        "mean squares add up, sizes do not": 25,
+        "the tokens themselves are in the stream, too": 24**0.5,
+        "how many layers does a block have?": 13**0.5,
+        "two layers in each of the 12 blocks": 12**0.5,
+        "in pre-norm no norm stands in the stream": 1,
+    }),
     right="49728, 128 and 5: all three are right",
-)
+)  # fmt: skip
 
 
 Layer = Callable[[Tensor], Tensor]

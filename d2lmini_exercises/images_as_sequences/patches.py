@@ -11,55 +11,34 @@ from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 # Tokens of a photograph, numbers of a token, growth of mixing and of the projections.
-prediction(
-    "predict-patches",
-    Number(
-        "(a)",
-        196,
-        hint="how many patches lie side by side, and how many such rows are there?",
-        mistakes={
-            "these are the patches of one row of the grid: how many such rows are there?": 14,
-            "these are the pixels: a token is a whole patch": 50176,
-            "the three colours of a patch are in one token": 588,
-            "(10.1): divide by the side of a patch twice": 3136,
-            "there is no class token here": 197,
-        },
-    ),
-    Number(
-        "(b)",
-        768,
-        hint="how many pixels has a patch, and how many numbers has a pixel?",
-        mistakes={
-            "each pixel has three colours": 256,
-            "a patch is a square: 16 pixels are one row of it": 48,
-            "a patch is a square, and each pixel has three colours": 16,
-            "that is how many patches there are: how many numbers are in one?": 196,
-        },
-    ),
-    Number(
-        "(c)",
-        256,
-        hint="put s = 16 and s = 4 into (10.2)",
-        mistakes={
-            "that is how the number of tokens grows: mixing goes with its square": 16,
-            "a quarter of the side: how many small patches fit into a large one?": 4,
-            "put both sides into (10.2)": 64,
-            "smaller patches are more of them": 1 / 256,
-        },
-    ),
-    Number(
-        "(d)",
-        16,
-        hint="each token is projected by itself: what grows is their number",
-        mistakes={
-            "each token is projected by itself: no pairs": 256,
-            "a quarter of the side: how many small patches fit into a large one?": 4,
-            "each token is projected, and there are more of them": 1,
-            "four projections before, four projections after: which factor is between the two?": 64,
-        },
-    ),
+prediction("predict-patches",
+    Number("(a)", 196, hint="how many patches lie side by side, and how many such rows are there?", mistakes={
+        "these are the patches of one row of the grid: how many such rows are there?": 14,
+        "these are the pixels: a token is a whole patch": 50176,
+        "the three colours of a patch are in one token": 588,
+        "(10.1): divide by the side of a patch twice": 3136,
+        "there is no class token here": 197,
+    }),
+    Number("(b)", 768, hint="how many pixels has a patch, and how many numbers has a pixel?", mistakes={
+        "each pixel has three colours": 256,
+        "a patch is a square: 16 pixels are one row of it": 48,
+        "a patch is a square, and each pixel has three colours": 16,
+        "that is how many patches there are: how many numbers are in one?": 196,
+    }),
+    Number("(c)", 256, hint="put s = 16 and s = 4 into (10.2)", mistakes={
+        "that is how the number of tokens grows: mixing goes with its square": 16,
+        "a quarter of the side: how many small patches fit into a large one?": 4,
+        "put both sides into (10.2)": 64,
+        "smaller patches are more of them": 1 / 256,
+    }),
+    Number("(d)", 16, hint="each token is projected by itself: what grows is their number", mistakes={
+        "each token is projected by itself: no pairs": 256,
+        "a quarter of the side: how many small patches fit into a large one?": 4,
+        "each token is projected, and there are more of them": 1,
+        "four projections before, four projections after: which factor is between the two?": 64,
+    }),
     right="196, 768, 256 and 16: all four are right",
-)
+)  # fmt: skip
 
 
 def patchify(X: Tensor, size: int, *, order: tuple[int, ...] = (2, 4, 3, 5, 1)) -> Tensor:
@@ -196,28 +175,18 @@ exercise(
 )
 
 # Accuracy on scrambled digits of the chapter's CNNs: trained on digits, and trained on scrambled digits.
-prediction(
-    "use-scrambled",
-    Number(
-        "the first accuracy",
-        0.07,
-        hint="the three models of models['CNN'] on scrambled test digits, without training them again",
-        mistakes={
-            "that is the accuracy on digits that are not scrambled": 0.98,
-            "a share is a number between 0 and 1": (5, 6, 7, 8),
-        },
-        tolerance=0.06,
-    ),
-    Number(
-        "the second accuracy",
-        0.97,
+prediction("use-scrambled",
+    Number("the first accuracy", 0.07,
+        hint="the three models of models['CNN'] on scrambled test digits, without training them again", mistakes={
+        "that is the accuracy on digits that are not scrambled": 0.98,
+        "a share is a number between 0 and 1": (5, 6, 7, 8),
+    }, tolerance=0.06),
+    Number("the second accuracy", 0.97,
         hint="fit(CNN, seed, X=scrambled training digits), tested on scrambled digits, in the mean of two seeds",
         mistakes={
-            "scramble the digits that it is trained on, too": (0.05, 0.08),
-            "scramble the test digits in the same way as those of the training": (0.11, 0.14),
-            "a share is a number between 0 and 1": 97,
-        },
-        tolerance=0.014,
-    ),
+        "scramble the digits that it is trained on, too": (0.05, 0.08),
+        "scramble the test digits in the same way as those of the training": (0.11, 0.14),
+        "a share is a number between 0 and 1": 97,
+    }, tolerance=0.014),
     right="no better than guessing, until it is trained on scrambled digits; then it loses a hundredth or two",
-)
+)  # fmt: skip

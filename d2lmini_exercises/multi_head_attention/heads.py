@@ -113,56 +113,36 @@ exercise(
 )
 
 
-prediction(
-    "use-heads",
-    Number(
-        "the error of one head",
-        2 / 3,
-        hint="choose any weights for one head, and the identity as the covariance",
+prediction("use-heads",
+    Number("the error of one head", 2 / 3, hint="choose any weights for one head, and the identity as the covariance",
         mistakes={
-            "with two words it is one half. Here there are three": 0.5,
-            "that is what is explained: what is left?": 1 / 3,
-            "one head returns one number: can three be read from it?": 0.0,
-        },
-        tolerance=0.005,
-    ),
-    Number(
-        "the error of two heads",
-        1 / 3,
-        hint="two heads that are no multiples of each other, and the identity as the covariance",
-        mistakes={
-            "that is what is explained: what is left? Or are the two heads the same?": 2 / 3,
-            "two heads return two numbers: can three be read from them?": 0.0,
-            "the second head answers a whole word more, not half of what is left": 0.5,
-        },
-        tolerance=0.005,
-    ),
-    Number(
-        "the error of three heads",
-        0.0,
+        "with two words it is one half. Here there are three": 0.5,
+        "that is what is explained: what is left?": 1 / 3,
+        "one head returns one number: can three be read from it?": 0.0,
+    }, tolerance=0.005),
+    Number("the error of two heads", 1 / 3,
+        hint="two heads that are no multiples of each other, and the identity as the covariance", mistakes={
+        "that is what is explained: what is left? Or are the two heads the same?": 2 / 3,
+        "two heads return two numbers: can three be read from them?": 0.0,
+        "the second head answers a whole word more, not half of what is left": 0.5,
+    }, tolerance=0.005),
+    Number("the error of three heads", 0.0,
         hint="three heads, none of which is a mixture of the others: the mixtures can be solved for the words",
         mistakes={
-            "that is what is explained: what is left?": 1.0,
-            "is one of your three heads a mixture of the others?": 1 / 3,
-            "are your three heads the same?": 2 / 3,
-        },
-        tolerance=0.005,
-    ),
-    Number(
-        "the least error of one head for related words",
-        1 / 3,
-        hint="all three words have something in common: with which weights does one head read that?",
-        mistakes={
-            "that is a head that looks at a single word: what do the others add?": 0.5,
-            "that is a head on two of the words: what does the third one add?": 7 / 18,
-            "that is without the correlation": 2 / 3,
-            "one head cannot tell everything: try equal weights": 0.0,
-            "those weights have the wrong signs: the words rise and fall together": 5 / 6,
-        },
-        tolerance=0.005,
-    ),
+        "that is what is explained: what is left?": 1.0,
+        "is one of your three heads a mixture of the others?": 1 / 3,
+        "are your three heads the same?": 2 / 3,
+    }, tolerance=0.005),
+    Number("the least error of one head for related words", 1 / 3,
+        hint="all three words have something in common: with which weights does one head read that?", mistakes={
+        "that is a head that looks at a single word: what do the others add?": 0.5,
+        "that is a head on two of the words: what does the third one add?": 7 / 18,
+        "that is without the correlation": 2 / 3,
+        "one head cannot tell everything: try equal weights": 0.0,
+        "those weights have the wrong signs: the words rise and fall together": 5 / 6,
+    }, tolerance=0.005),
     right="each new head answers one word of three, and one head is enough for what all words have in common",
-)
+)  # fmt: skip
 
 
 def weigh(

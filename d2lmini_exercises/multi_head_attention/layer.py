@@ -15,44 +15,31 @@ from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
 from d2lmini_exercises.prediction import Number, prediction
 
 # A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
-prediction(
-    "predict-heads",
-    Number(
-        "the divisor of the scores",
-        8.0,
-        hint="a score is a sum of as many products as a head is wide",
+prediction("predict-heads",
+    Number("the divisor of the scores", 8.0, hint="a score is a sum of as many products as a head is wide", mistakes={
+        "how long is the dot product in one head?": math.sqrt(512),
+        "that is the width of a head: what is the spread of a sum of that many products?": 64.0,
+        "that is the root of the number of heads: how wide is one of them?": math.sqrt(8),
+        "that is the width of all heads together, and the root is missing": 512.0,
+    }),
+    Number("the number of parameters", 4 * 512**2, hint="count the matrices, and the rows and columns of each",
         mistakes={
-            "how long is the dot product in one head?": math.sqrt(512),
-            "that is the width of a head: what is the spread of a sum of that many products?": 64.0,
-            "that is the root of the number of heads: how wide is one of them?": math.sqrt(8),
-            "that is the width of all heads together, and the root is missing": 512.0,
-        },
-    ),
-    Number(
-        "the number of parameters",
-        4 * 512**2,
-        hint="count the matrices, and the rows and columns of each",
-        mistakes={
-            "and after the concatenation?": 3 * 512**2,
-            "how wide is one head? Its matrices are not 512 × 512": (4 * 8 * 512**2, (3 * 8 + 1) * 512**2),
-            "that is one head: there are eight": 4 * 512**2 / 8,
-            "that is one head without W_o: there are eight": 3 * 512**2 / 8,
-            "this layer has no biases": 4 * 512**2 + 4 * 512,
-            "that is one of the projections": 512**2,
-        },
-    ),
-    Number(
-        "the ratio of FLOPs",
-        1.0,
+        "and after the concatenation?": 3 * 512**2,
+        "how wide is one head? Its matrices are not 512 × 512": (4 * 8 * 512**2, (3 * 8 + 1) * 512**2),
+        "that is one head: there are eight": 4 * 512**2 / 8,
+        "that is one head without W_o: there are eight": 3 * 512**2 / 8,
+        "this layer has no biases": 4 * 512**2 + 4 * 512,
+        "that is one of the projections": 512**2,
+    }),
+    Number("the ratio of FLOPs", 1.0,
         hint="the sources of FLOPs are the projections and the pooling: what do eight narrow heads add up to?",
         mistakes={
-            "eight heads, but each of them is narrower: how wide is it?": 8.0,
-            "one head is an eighth of it, but there are eight of them": 1 / 8,
-            "the number of heads enters once, and the width of a head goes down with it": 64.0,
-        },
-    ),
+        "eight heads, but each of them is narrower: how wide is it?": 8.0,
+        "one head is an eighth of it, but there are eight of them": 1 / 8,
+        "the number of heads enters once, and the width of a head goes down with it": 64.0,
+    }),
     right="divisor, parameters and FLOPs are right",
-)
+)  # fmt: skip
 
 
 HEADS = lambda X, h: X.unflatten(0, (-1, h))  # noqa: E731 (b h, n, p) to (b, h, n, p)

@@ -13,49 +13,33 @@ from d2lmini_exercises.engine import Case, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 # Longest wavelength over 2π for d = 4, squared length of p_7 for d = 64, squared length of two steps for d = 2.
-prediction(
-    "predict-positions",
-    Number(
-        "(a)",
-        100,
-        hint="the wavelength of pair j is 2π · 10000^(2j/d): what is the largest 2j?",
-        mistakes={
-            "divide by 2π": (628, 628.3, 628.31, 628.32, 628.4),
-            "what is the largest 2j? There are two pairs, j = 0 and j = 1": 10000,
-            "2j is even: j = 0 and j = 1": 1000,
-            "the exponent is 2j/d, not j/d": 10,
-            "that is the shortest wave: pair 0": 1,
-            "that is the frequency, and the wavelength is 2π over it": 0.01,
-        },
-        tolerance=0.005,
-    ),
-    Number(
-        "(b)",
-        32,
-        hint="put δ = 0 into (5.3)",
-        mistakes={
-            "sin² + cos² = 1 for each pair: how many pairs are there?": 64,
-            "sin² + cos² = 1 for each pair, and there is more than one pair": 1,
-            "the squared length was asked for": 5.66,
-            "d/2, not √d": 8,
-        },
-    ),
-    Number(
-        "(c)",
-        2 - 2 * math.cos(2),
-        hint="|a - b|² = |a|² + |b|² - 2 aᵀb, and (5.3) knows all three: for d = 2 there is one pair",
-        mistakes={
-            "the squared distance was asked for": math.sqrt(2 - 2 * math.cos(2)),
-            "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts": 1 - math.cos(2),
-            "|a - b|² = |a|² + |b|² - 2 aᵀb: where is the 2?": 2 - math.cos(2),
-            "from 100 to 102 there are two steps": 2 - 2 * math.cos(1),
-            "that is the dot product": math.cos(2),
-            "distances are not counted in steps: p_100 and p_102 are points on a circle of radius 1": 4,
-            "the dot product of the two is not 0": 2,
-        },
-    ),
+prediction("predict-positions",
+    Number("(a)", 100, hint="the wavelength of pair j is 2π · 10000^(2j/d): what is the largest 2j?", mistakes={
+        "divide by 2π": (628, 628.3, 628.31, 628.32, 628.4),
+        "what is the largest 2j? There are two pairs, j = 0 and j = 1": 10000,
+        "2j is even: j = 0 and j = 1": 1000,
+        "the exponent is 2j/d, not j/d": 10,
+        "that is the shortest wave: pair 0": 1,
+        "that is the frequency, and the wavelength is 2π over it": 0.01,
+    }, tolerance=0.005),
+    Number("(b)", 32, hint="put δ = 0 into (5.3)", mistakes={
+        "sin² + cos² = 1 for each pair: how many pairs are there?": 64,
+        "sin² + cos² = 1 for each pair, and there is more than one pair": 1,
+        "the squared length was asked for": 5.66,
+        "d/2, not √d": 8,
+    }),
+    Number("(c)", 2 - 2 * math.cos(2),
+        hint="|a - b|² = |a|² + |b|² - 2 aᵀb, and (5.3) knows all three: for d = 2 there is one pair", mistakes={
+        "the squared distance was asked for": math.sqrt(2 - 2 * math.cos(2)),
+        "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts": 1 - math.cos(2),
+        "|a - b|² = |a|² + |b|² - 2 aᵀb: where is the 2?": 2 - math.cos(2),
+        "from 100 to 102 there are two steps": 2 - 2 * math.cos(1),
+        "that is the dot product": math.cos(2),
+        "distances are not counted in steps: p_100 and p_102 are points on a circle of radius 1": 4,
+        "the dot product of the two is not 0": 2,
+    }),
     right="100, 32 and 2.83: all three are right",
-)
+)  # fmt: skip
 
 
 def make_table(

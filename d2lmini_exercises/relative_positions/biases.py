@@ -14,48 +14,32 @@ from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 # Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair.
-prediction(
-    "predict-relative",
-    Number(
-        "(a)",
-        264,
-        hint="how many offsets are there from -16 to 16?",
+prediction("predict-relative",
+    Number("(a)", 264, hint="how many offsets are there from -16 to 16?", mistakes={
+        "each head has its own": 33,
+        "an offset of 0 has a number, too": 256,
+        "offsets are negative, too": 136,
+        "offsets are negative, too, and there is an offset of 0": 128,
+    }),
+    Number("(b)", math.exp(-1), hint="the third slope of 8 heads is 2^(-3); each place further costs a factor e^(-m)",
         mistakes={
-            "each head has its own": 33,
-            "an offset of 0 has a number, too": 256,
-            "offsets are negative, too": 136,
-            "offsets are negative, too, and there is an offset of 0": 128,
-        },
-    ),
-    Number(
-        "(b)",
-        math.exp(-1),
-        hint="the third slope of 8 heads is 2^(-3); each place further costs a factor e^(-m)",
-        mistakes={
-            "that is the slope: 8 places further the score is lower by 8 times that. And the weight?": 0.125,
-            "that is by how much the score is lower: what does the softmax make of it?": (1.0, -1.0),
-            "the softmax takes powers of e, not of 2": 0.5,
-            "that is the near key's weight divided by the far one's: turn it over": math.e,
-            "one place further: e^(-m). And 8 places further?": math.exp(-1 / 8),
-            "slopes begin at 1/2: the third head has 1/8": math.exp(-2),
-            "slopes begin at 1/2, for h = 1: the third head has 1/8": math.exp(-0.5),
-        },
-        tolerance=0.004,
-    ),
-    Number(
-        "(c)",
-        1000 * 10000 ** (-62 / 64),
-        hint="the slowest pair has the largest 2j, which is p - 2: multiply its frequency by 1000",
-        mistakes={
-            "what is the largest 2j? It is p - 2, not p": 0.1,
-            "that is the fastest pair": 1000,
-            "in radians, not in degrees": (7.6, 7.64),
-            "the exponent is 2j/p, and the largest 2j is p - 2": (11.5, 11.55),
-        },
-        tolerance=0.004,
-    ),
+        "that is the slope: 8 places further the score is lower by 8 times that. And the weight?": 0.125,
+        "that is by how much the score is lower: what does the softmax make of it?": (1.0, -1.0),
+        "the softmax takes powers of e, not of 2": 0.5,
+        "that is the near key's weight divided by the far one's: turn it over": math.e,
+        "one place further: e^(-m). And 8 places further?": math.exp(-1 / 8),
+        "slopes begin at 1/2: the third head has 1/8": math.exp(-2),
+        "slopes begin at 1/2, for h = 1: the third head has 1/8": math.exp(-0.5),
+    }, tolerance=0.004),
+    Number("(c)", 1000 * 10000 ** (-62 / 64),
+        hint="the slowest pair has the largest 2j, which is p - 2: multiply its frequency by 1000", mistakes={
+        "what is the largest 2j? It is p - 2, not p": 0.1,
+        "that is the fastest pair": 1000,
+        "in radians, not in degrees": (7.6, 7.64),
+        "the exponent is 2j/p, and the largest 2j is p - 2": (11.5, 11.55),
+    }, tolerance=0.004),
     right="264, 0.368 and 0.133: all three are right",
-)
+)  # fmt: skip
 
 
 def count_keys(slope: float, share: float, *, sign: int = -1, more: int = 0) -> int:
@@ -119,32 +103,23 @@ exercise(
 )  # fmt: skip
 
 
-prediction(
-    "use-window",
-    Number(
-        "the steepest head's",
-        count_keys(1 / 2, 0.99),
-        hint="call your function with the first slope of 8 heads, and 0.99",
-        mistakes={
-            "that is with the slope 1/4: the first slope of 8 heads is 1/2": count_keys(1 / 4, 0.99),
-            "is it 99 %, and is the first slope of 8 heads 1/2, not 1? Heads are numbered from 1": (
-                count_keys(1 / 2, 0.9)  # as many as with the slope 1
-            ),
-            "these keys hold a little less than 99 %": count_keys(1 / 2, 0.99) - 1,
-        },
-    ),
-    Number(
-        "the flattest head's",
-        count_keys(1 / 256, 0.99),
-        hint="call your function with the last slope of 8 heads, and 0.99",
-        mistakes={
-            "is it 99 %, and the last slope of 8 heads, 1/256? Heads are numbered from 1": count_keys(1 / 128, 0.99),
-            "with the slope 1/512 it is so many: the last slope of 8 heads is 1/256": count_keys(1 / 512, 0.99),
-            "these keys hold a little less than 99 %": count_keys(1 / 256, 0.99) - 1,
-        },
-    ),
+prediction("use-window",
+    Number("the steepest head's", count_keys(1 / 2, 0.99),
+        hint="call your function with the first slope of 8 heads, and 0.99", mistakes={
+        "that is with the slope 1/4: the first slope of 8 heads is 1/2": count_keys(1 / 4, 0.99),
+        "is it 99 %, and is the first slope of 8 heads 1/2, not 1? Heads are numbered from 1": (
+            count_keys(1 / 2, 0.9)  # as many as with the slope 1
+        ),
+        "these keys hold a little less than 99 %": count_keys(1 / 2, 0.99) - 1,
+    }),
+    Number("the flattest head's", count_keys(1 / 256, 0.99),
+        hint="call your function with the last slope of 8 heads, and 0.99", mistakes={
+        "is it 99 %, and the last slope of 8 heads, 1/256? Heads are numbered from 1": count_keys(1 / 128, 0.99),
+        "with the slope 1/512 it is so many: the last slope of 8 heads is 1/256": count_keys(1 / 512, 0.99),
+        "these keys hold a little less than 99 %": count_keys(1 / 256, 0.99) - 1,
+    }),
     right="10 keys and 1179: the heads look at very different scales",
-)
+)  # fmt: skip
 
 
 def attend(

@@ -140,66 +140,42 @@ exercise(
 )
 
 # Of the 24 orders of four tokens, those that a layer keeps.
-prediction(
-    "use-equivariance",
-    Number(
-        "the number of orders for self-attention",
-        24,
-        hint="go through itertools.permutations(range(4)), and count the errors below 0.000001",
-        mistakes={
-            "the order that changes nothing counts as well": 23,
-            "a list of orders that are no permutations? There are 4 · 3 · 2 · 1": (256, 120),
-            "is your layer given a mask, or positions? Without them no order matters": (1, 4),
-        },
-    ),
-    Number(
-        "the number of orders with a causal mask",
-        1,
-        hint="go through itertools.permutations(range(4)), and count the errors below 0.000001",
-        mistakes={
-            "one order changes nothing at all: which?": 0,
-            "does the mask arrive? layer(X)[0] has none": 24,
-            "in a causal mask each row allows another number of keys: print the orders that you count": (2, 3, 4, 6),
-        },
-    ),
-    Number(
-        "the number of orders for the convolution",
-        4,
-        hint='is padding_mode="circular" set, so that the last token is a neighbour of the first?',
-        mistakes={
-            "with zeros at both ends the first token is not like the others: set padding_mode": 1,
-            "mirror images do not count: the kernel tells left from right": 8,
-            "the order that changes nothing counts as well": 3,
-            "only self-attention keeps all orders: does your convolution see its neighbours?": 24,
-        },
-    ),
+prediction("use-equivariance",
+    Number("the number of orders for self-attention", 24,
+        hint="go through itertools.permutations(range(4)), and count the errors below 0.000001", mistakes={
+        "the order that changes nothing counts as well": 23,
+        "a list of orders that are no permutations? There are 4 · 3 · 2 · 1": (256, 120),
+        "is your layer given a mask, or positions? Without them no order matters": (1, 4),
+    }),
+    Number("the number of orders with a causal mask", 1,
+        hint="go through itertools.permutations(range(4)), and count the errors below 0.000001", mistakes={
+        "one order changes nothing at all: which?": 0,
+        "does the mask arrive? layer(X)[0] has none": 24,
+        "in a causal mask each row allows another number of keys: print the orders that you count": (2, 3, 4, 6),
+    }),
+    Number("the number of orders for the convolution", 4,
+        hint='is padding_mode="circular" set, so that the last token is a neighbour of the first?', mistakes={
+        "with zeros at both ends the first token is not like the others: set padding_mode": 1,
+        "mirror images do not count: the kernel tells left from right": 8,
+        "the order that changes nothing counts as well": 3,
+        "only self-attention keeps all orders: does your convolution see its neighbours?": 24,
+    }),
     right="24, 1 and 4: any order, none but the old one, and the shifts around the circle",
-)
+)  # fmt: skip
 
 # X = [[2, 0, 1], [0, 1, -1], [-1, 2, 0], [1, 1, 1]]: its range falls from 3 to 0.52 in three layers, and then to 0.02.
-prediction(
-    "use-stack",
-    Number(
-        "the number of layers",
-        4,
-        hint="print the range after 0, 1, 2, ... layers, and divide each by the first",
+prediction("use-stack",
+    Number("the number of layers", 4, hint="print the range after 0, 1, 2, ... layers, and divide each by the first",
         mistakes={
-            "after 3 layers a sixth of the range is left": 3,
-            "a hundredth of the first range, not 0.01": 5,
-            "the range is below a hundredth of the first one earlier than that": (6, 7, 8),
-        },
-    ),
-    Number(
-        "the range of the long tokens",
-        8.9374,
-        hint="three times as long: range_after(3 * X, 10)",
-        mistakes={
-            "that is the range before the first layer": 9.0,
-            "those are tokens of the old length": (0.0, 0.02),
-            "that is twice as long, not three times": 5.7458,
-            "the share of the range is not asked for, but the range itself": 0.993,
-        },
-        tolerance=0.006,
-    ),
+        "after 3 layers a sixth of the range is left": 3,
+        "a hundredth of the first range, not 0.01": 5,
+        "the range is below a hundredth of the first one earlier than that": (6, 7, 8),
+    }),
+    Number("the range of the long tokens", 8.9374, hint="three times as long: range_after(3 * X, 10)", mistakes={
+        "that is the range before the first layer": 9.0,
+        "those are tokens of the old length": (0.0, 0.02),
+        "that is twice as long, not three times": 5.7458,
+        "the share of the range is not asked for, but the range itself": 0.993,
+    }, tolerance=0.006),
     right="after four layers the short tokens are nearly equal; the long ones keep nearly all of their range for ten",
-)
+)  # fmt: skip

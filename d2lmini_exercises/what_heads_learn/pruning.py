@@ -265,16 +265,11 @@ exercise(
     use=use_twins,
 )  # fmt: skip
 
-prediction(
-    "use-twins",
-    Number(
-        "the number of models",
-        3,
-        hint="take the twins of each model; for each of the two, find the question on whose place it looks",
-        mistakes={
-            "print the shares of the two heads: where does each of them look?": (0, 1, 2),
-            "there are three models": (6, 8),
-        },
-    ),
+prediction("use-twins",
+    Number("the number of models", 3,
+        hint="take the twins of each model; for each of the two, find the question on whose place it looks", mistakes={
+        "print the shares of the two heads: where does each of them look?": (0, 1, 2),
+        "there are three models": (6, 8),
+    }),
     right="in all three models the twins look for one answer, so one can do the other's work",
-)
+)  # fmt: skip
