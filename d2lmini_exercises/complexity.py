@@ -80,20 +80,17 @@ def _name(knob: str, table: dict[str, Any]) -> dict[str, tuple[dict[str, Any], .
 
 _UNIT = "our unit is 2: a multiplication and an addition. Where is it missing?"
 exercise(
-    "debug-counter",
-    count,
+    "debug-counter", count,
     tuple(f"n, m, d, num_heads = {sizes}" for sizes in ("7, 11, 27, 9", "9, 4, 8, 1", "6, 10, 12, 4")),
     {
-        **_name("projections", _list_projections(9)),
-        **_name("mixing", _list_mixings(7, 11, 9, 3)),
+        **_name("projections", _list_projections(9)), **_name("mixing", _list_mixings(7, 11, 9, 3)),
         "the unit 2 is in more than once, everywhere: is it in the parts and in the sum?": {"factor": 2},
         _UNIT: ({"factor": 1 / 2}, lambda n, m, d, num_heads: 2 * d * d * (n + m) + 4 * n * m * d),
     },
     claim="it counts four projections, the scores and the mixture",
     verified="right for nine heads, one head and four, with more keys than queries and with fewer",
-    hint="count the parts one by one: what is the product of an a×b and a b×c matrix?",
-    together=2,
-)
+    hint="count the parts one by one: what is the product of an a×b and a b×c matrix?", together=2,
+)  # fmt: skip
 
 
 def count_additive(

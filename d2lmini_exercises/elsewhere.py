@@ -55,8 +55,7 @@ def kernels(into: Any, out: Any) -> tuple[dict[str, Any], ...]:
 
 
 exercise(
-    "port-a-layer",
-    port,
+    "port-a-layer", port,
     tuple(
         f"torch.manual_seed({d}); num_heads = {h}; state = "
         f"{{name: torch.randn_like(W) for name, W in nn.MultiheadAttention({d}, {h}).state_dict().items()}}"
@@ -81,9 +80,8 @@ exercise(
     claim="{} holds the numbers of PyTorch",
     verified="transposed, and the heads are an axis: any framework with such kernels gives PyTorch's numbers",
     hint="the numbers are only moved, none is changed: which one of PyTorch's stands at the first place that differs?",
-    use=use,
-    parts=PARTS,
-)
+    use=use, parts=PARTS,
+)  # fmt: skip
 
 
 @checker("port-a-mask")

@@ -37,17 +37,14 @@ LOUD = [
 ]
 FEW = [[[2.0, -1.0], [3.0, -3.0]], [[6.0, 7.0], [8.0, 5000.0]], [[-1.0, 1.0], [-2.0, 4.0]]]
 exercise(
-    "debug-maximum",
-    maximum,
+    "debug-maximum", maximum,
     tuple(
         Case(f"H = torch.tensor({rows}); valid_lens = torch.tensor({lens})", hint)
         for rows, lens, hint in (
             ([[[1.0, 5.0], [4.0, 2.0], [8.0, 3.0], [5000.0, 1.0]]], [2], ""),
-            ([[[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]], [2], ""),
-            (LOUD, [2, 1, 3], ""),
+            ([[[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]], [2], ""), (LOUD, [2, 1, 3], ""),
             (
-                [[[-1e30, -2e30], [5.0, 5.0]]],
-                [1],
+                [[[-1e30, -2e30], [5.0, 5.0]]], [1],
                 "a state may be smaller than any number that you choose; what is smaller than all?",
             ),
             (FEW, [2, 0, 1], EMPTY),
@@ -70,8 +67,7 @@ exercise(
         "that is the minimum": lambda H, lens: -maximum(-H, lens),
         "the largest number, not the largest size: a negative one has a sign": lambda H, lens: maximum(H.abs(), lens),
         "each review has a length of its own, not that of the shortest, longest or first": (
-            lambda H, lens: H[:, : lens.min()].amax(1),
-            lambda H, lens: H[:, : lens.max()].amax(1),
+            lambda H, lens: H[:, : lens.min()].amax(1), lambda H, lens: H[:, : lens.max()].amax(1),
             lambda H, lens: H[:, : lens[0]].amax(1),
         ),
         EMPTY: ({"empty": -torch.inf}, {"empty": torch.nan}, cut(lambda h: h.amax(0)), cut(lambda h: h.max(0).values)),
@@ -82,7 +78,7 @@ exercise(
     claim="it is the maximum over the steps that count",
     verified="padding never wins, negative numbers may, an empty review has zeros, H unchanged",
     hint="which steps count, and what never wins a maximum?",
-)
+)  # fmt: skip
 
 
 # Largest and smallest share that a bag of words gets right, and the share of pairs without positions.
@@ -144,8 +140,7 @@ SCORE = (
     "score = lambda t: (w[t] * torch.arange(1, len(t) + 1)).sum() + w[t].sum()**2 / 10"
 )
 exercise(
-    "effect-of-words",
-    measure,
+    "effect-of-words", measure,
     tuple(
         f"tokens = torch.tensor({tokens}); width = {width}; {SCORE}"
         for tokens, width in (
@@ -190,8 +185,7 @@ exercise(
     },
     claim="it is the fall of the score when a phrase is replaced",
     verified="one phrase replaced at a time, signs kept, tokens unchanged",
-    hint="one phrase at a time: score of the whole review minus score with this phrase replaced",
-    use=use_score,
+    hint="one phrase at a time: score of the whole review minus score with this phrase replaced", use=use_score,
 )  # fmt: skip
 
 

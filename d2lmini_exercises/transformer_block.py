@@ -123,8 +123,7 @@ INPUTS = (
     (DRAWN, "[torch.sin, torch.cos, torch.tanh, torch.sin]", 1e-3),
 )
 exercise(
-    "add-norm",
-    run_stack,
+    "add-norm", run_stack,
     tuple(
         Case(f"{code}; layers = {layers}; norm_first = {norm_first}", tolerance=tolerance, trained=code == DRAWN)
         for code, layers, tolerance in INPUTS
@@ -195,9 +194,7 @@ exercise(
     },
     claim="each layer adds to the stream, and the norms stand where (7.3) has them",
     verified="both orders, also of layers that mix tokens; each token normed, epsilon under the root; gradients too",
-    hint="print the stream after each step: layer, sum, norm",
-    use=use,
-    trained=True,
+    hint="print the stream after each step: layer, sum, norm", use=use, trained=True,
 )  # fmt: skip
 
 
@@ -238,8 +235,7 @@ CODE = (
     "attention = lambda *inputs, **others: 2 * look(*inputs, **others)"
 )
 exercise(
-    "debug-block",
-    block,
+    "debug-block", block,
     (
         *(
             Case(f"{draw(seed, most=9, X=shape)}; valid_lens = torch.tensor({lens}); {CODE}")
@@ -277,7 +273,5 @@ exercise(
     claim="it is a pre-norm encoder block",
     verified="both layers read through a norm of each token and add to the stream, padding is hidden; gradients too",
     hint="print the stream after each of the two layers: what did the layer read, and what was its output added to?",
-    use=use_block,
-    trained=True,
-    together=4,
-)
+    use=use_block, trained=True, together=4,
+)  # fmt: skip

@@ -54,8 +54,7 @@ def difference(step: float, left: float, right: float) -> Any:
 
 MOMENT: dict[str, Any] = {"of_keys": nothing, "of_values": nothing}
 exercise(
-    "query-gradient",
-    differentiate,
+    "query-gradient", differentiate,
     [
         *(
             Case(draw(seed, query=(d,), keys=(m, d), values=(m, v)), tolerance=1e-3)
@@ -64,9 +63,7 @@ exercise(
         *(  # the best two scores are the same, then far apart: a limit makes them the same
             Case(
                 f"query = torch.tensor({query}).float(); keys = torch.tensor({keys}).float(); "
-                "values = torch.tensor([[1, 2], [4, -1], [3, 3]]).float()",
-                OVERFLOW,
-                tolerance=1e-3,
+                "values = torch.tensor([[1, 2], [4, -1], [3, 3]]).float()", OVERFLOW, tolerance=1e-3,
             )
             for query, keys in (([2000, 0], [[1, 0], [1, 1], [-1, 2]]), ([100], [[2], [1], [-1]]))
         ),
@@ -169,8 +166,7 @@ DEEP = [[-2.5, 0, 0, 0], [-3, 0, 0, 0], [-3, 0, 0, 0]]
 HIGH = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]]
 APART = [[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
 exercise(
-    "masked-pooling",
-    leave_out,
+    "masked-pooling", leave_out,
     (
         Case(draw(3, queries=(2, 9), keys=(6, 9), values=(6, 3)) + "; mask = torch.ones(2, 6).bool()"),
         Case(
@@ -186,8 +182,7 @@ exercise(
         Case(
             "queries = torch.tensor([4, 6, 9, 12, 14, 16, 20, 25, 30, 34, 36, 40])[:, None].float(); "
             "keys = torch.tensor([[1], [0], [-1 / 32]]); values = torch.tensor([[60000], [1], [3]]).float(); "
-            "mask = torch.ones(12, 3).bool()",
-            _DIGITS,
+            "mask = torch.ones(12, 3).bool()", _DIGITS,
             "without a key that has nearly all the weight, the others share it",
         ),
         extreme([[60, 40, 0, 0]] * 2, [[60, 90, 0, 0]] * 3, PLAIN, [[1, 1, 0], [1, 1, 1]], OVERFLOW, 1.0),

@@ -48,8 +48,7 @@ def use(answer: Any, X: Tensor, valid_lens: Tensor) -> Any:
 FIT = "does every constant in your code fit? float16 ends at 65504"
 SCORES = "X = torch.tensor([[[0.0, 1, 2, 1], [1, 0, 0, 2]], [[2, 0, 1, 0], [0, 2, 2, 1]]])"
 exercise(
-    "debug-masked-softmax",
-    softmax,
+    "debug-masked-softmax", softmax,
     (
         Case(
             f"{SCORES}; valid_lens = torch.tensor([2, 3])",
@@ -61,10 +60,8 @@ exercise(
         ),
         *(
             Case(
-                f"X = {factor} * torch.tensor({scores}, dtype={dtype}); valid_lens = torch.tensor({lens})",
-                hint,
-                "it is a softmax over the first valid_lens keys, whatever the scores",
-                trained=False,
+                f"X = {factor} * torch.tensor({scores}, dtype={dtype}); valid_lens = torch.tensor({lens})", hint,
+                "it is a softmax over the first valid_lens keys, whatever the scores", trained=False,
             )
             for scores, lens, factor, hint in (
                 ([[[3, 2, 0]], [[1, 4, 5]]], [2, 3], "20000.0", OVERFLOW),
@@ -84,19 +81,14 @@ exercise(
         ),
         *(
             Case(
-                f"{SCORES}.to({dtype}); valid_lens = torch.tensor([2, 3])",
-                FIT,
-                f"it works in {dtype}",
-                2e-3,
+                f"{SCORES}.to({dtype}); valid_lens = torch.tensor([2, 3])", FIT, f"it works in {dtype}", 2e-3,
                 trained=False,
             )
             for dtype in (torch.float16, torch.bfloat16, torch.float64)
         ),
         Case(
             "X = 1e8 + torch.tensor([[[0, 1, 2]]], dtype=torch.float64); valid_lens = torch.tensor([2])",
-            "float64 holds numbers that float32 cannot: is X cast on the way?",
-            "it works in float64",
-            trained=False,
+            "float64 holds numbers that float32 cannot: is X cast on the way?", "it works in float64", trained=False,
         ),
     ),
     {
@@ -112,11 +104,9 @@ exercise(
         "the row has no key, yet its weights add up to 1": {"fill": torch.finfo(torch.float32).min, "empty": None},
     },
     claim="it is a softmax over the first valid_lens keys",
-    verified="right weights and gradients, arguments unchanged, extreme scores, empty rows, four dtypes",
-    hint="",
-    use=use,
-    trained=True,
-)
+    verified="right weights and gradients, arguments unchanged, extreme scores, empty rows, four dtypes", hint="",
+    use=use, trained=True,
+)  # fmt: skip
 
 
 def _mix(beta: float, base: float) -> float:

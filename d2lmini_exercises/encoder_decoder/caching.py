@@ -130,20 +130,16 @@ def write(seed: int, batch: int, n: int, d: int, window: int, *, again: bool) ->
 
 SIZES = ((1, 3, 9, 5, 3), (2, 1, 6, 3, 2), (3, 5, 4, 2, 9), (4, 2, 5, 4, 1))  # seed, batch, n, d, window
 exercise(
-    "cached-attention",
-    attend,
+    "cached-attention", attend,
     (
         *(Case(write(*size, again=False), _SLICE if size[-1] == 1 else "") for size in SIZES),
         Case(
             "X = torch.full((2, 1, 3), 10.0); other = None; P = torch.zeros(4, 3); W_k = W_v = torch.eye(3); "
-            "W_q = -1e30 * W_k; window = 3",
-            LOW,
-            "a first token sees itself alone",
+            "W_q = -1e30 * W_k; window = 3", LOW, "a first token sees itself alone",
         ),
         *(
             Case(
-                write(*size, again=True),
-                _KEEP,
+                write(*size, again=True), _KEEP,
                 "after all of X one can go on with other from the cache of all but two tokens, and with the last of X "
                 "from the cache before it",
             )
@@ -187,8 +183,7 @@ exercise(
         },
         "the cache is full: which token must go, the oldest or the newest?": (
             {"see": lambda kept, window: kept[:window], "keep": lambda kept, window: kept[:window]},
-            {"see": lambda kept, window: kept[:window]},
-            {"keep": lambda kept, window: kept[:window]},
+            {"see": lambda kept, window: kept[:window]}, {"keep": lambda kept, window: kept[:window]},
             {"see": everything, "keep": lambda kept, window: kept[:window]},
             {"see": everything, "keep": lambda kept, window: kept[: window - 1]},
         ),
@@ -197,8 +192,7 @@ exercise(
         },
         "the newest token sees the cache as well": {"see": lambda kept, window: kept[-1:]},
         "the newest token sees itself, too: append first, then ask": (
-            {"see": lambda kept, window: kept[:-1]},
-            {"see": lambda kept, window: kept[:-1] or kept},
+            {"see": lambda kept, window: kept[:-1]}, {"see": lambda kept, window: kept[:-1] or kept},
             {"see": lambda kept, window: kept[-window:][:-1]},
             {"see": lambda kept, window: kept[-window:][:-1] or kept},
         ),
@@ -221,6 +215,5 @@ exercise(
     },
     claim="one by one gives what attention with a mask for the window gives on all tokens at once",
     verified="the newest tokens of the window at their positions, no more of them kept; old caches stay as they are",
-    hint="compare with masked attention on the whole sequence, row by row: scores first",
-    use=use,
+    hint="compare with masked attention on the whole sequence, row by row: scores first", use=use,
 )  # fmt: skip

@@ -47,8 +47,7 @@ _SPOILED = f"{draw(3, most=9, memory=(2, 5, 3))}; valid_lens = torch.tensor([4, 
 _NAN = "0 times NaN is NaN: masked_fill, or a slice"
 _CLAIM = "whatever stands at the padding does not count"
 exercise(
-    "squeeze",
-    squeeze,
+    "squeeze", squeeze,
     (
         *(
             Case(f"{draw(seed, most=9, memory=shape)}; valid_lens = torch.tensor({lens}); memory[0, 0] = 0")
@@ -56,8 +55,7 @@ exercise(
         ),
         Case(
             f"{_SPOILED}; memory[0, 4:] = memory[1, 2:] = 1e30",
-            "what stands at the padding has a weight of 0, no small one, and is never added and taken away",
-            _CLAIM,
+            "what stands at the padding has a weight of 0, no small one, and is never added and taken away", _CLAIM,
         ),
         Case(f"{_SPOILED}; memory[0, 4:] = memory[1, 2:] = torch.nan", _NAN, _CLAIM),
     ),
@@ -68,11 +66,8 @@ exercise(
         "the sum is right: how many tokens are in it?": tuple(
             {"divide": divide}
             for divide in (
-                lambda lens, memory: memory.shape[1],
-                lambda lens, memory: lens.max(),
-                lambda lens, memory: lens.float().mean(),
-                lambda lens, memory: lens + 1,
-                lambda lens, memory: lens - 1,
+                lambda lens, memory: memory.shape[1], lambda lens, memory: lens.max(),
+                lambda lens, memory: lens.float().mean(), lambda lens, memory: lens + 1, lambda lens, memory: lens - 1,
             )
         ),
         "the number is right: which tokens belong to the sum?": {"real": see_all},
@@ -100,8 +95,7 @@ exercise(
         ),
         "the decoder takes it as a memory of one token: batch, tokens and features stay three dimensions": (
             lambda memory, lens: squeeze(memory, lens)[:, 0],
-            lambda memory, lens: squeeze(memory, lens).expand_as(memory),
-            lambda memory, lens: squeeze(memory, lens).mT,
+            lambda memory, lens: squeeze(memory, lens).expand_as(memory), lambda memory, lens: squeeze(memory, lens).mT,
         ),
     },
     claim="it is the mean of the first valid_lens[i] tokens of each sentence",
@@ -207,15 +201,12 @@ CODE = (
     "cross_attention = lambda *inputs, **kwargs: 3 * look(*inputs, **kwargs)"
 )
 exercise(
-    "debug-decoder",
-    decode,
+    "debug-decoder", decode,
     (
         *(
             Case(f"{draw(seed, most=9, X=target, memory=source)}; {CODE}; training = {training}")
             for seed, target, source in (
-                (1, (2, 5, 4), (2, 3, 4)),
-                (2, (3, 2, 6), (3, 4, 6)),
-                (3, (1, 4, 8), (1, 4, 8)),
+                (1, (2, 5, 4), (2, 3, 4)), (2, (3, 2, 6), (3, 4, 6)), (3, (1, 4, 8), (1, 4, 8)),
             )
             for training in (True, False)
         ),
@@ -228,8 +219,7 @@ exercise(
     {
         "another memory gives the same output. Who is asked in cross-attention?": {"known": lambda memory, Y: Y},
         "when the last tokens of X change, the first outputs move. Which tokens may token 0 see?": (
-            {"mask": lambda n, training: None},
-            {"mask": lambda n, training: causal_mask(n).T},
+            {"mask": lambda n, training: None}, {"mask": lambda n, training: causal_mask(n).T},
             {"mask": lambda n, training: ~causal_mask(n)},
         ),
         "when does a decoder have to be causal? Always: a mask that comes and goes measures nothing": {
@@ -269,7 +259,5 @@ exercise(
     verified="causal in training and in evaluation, keys and values from the memory, all added to the stream; "
     "gradients too",
     hint="print the stream after each of the three layers: what did the layer read, and what was its output added to?",
-    use=use,
-    trained=True,
-    together=3,
-)
+    use=use, trained=True, together=3,
+)  # fmt: skip

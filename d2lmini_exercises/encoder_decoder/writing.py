@@ -116,26 +116,18 @@ def write(by: int, slope: float, before: int, first: int, length: int, wrong: in
 
 
 exercise(
-    "check-draft",
-    count,
+    "check-draft", count,
     tuple(
         write(*given)
         for given in (
-            (1, 0.1, 4, 8, 7, 2),
-            (7, 2.0, 0, 5, 5, 5),
-            (3, 0.1, 1, 4, 6, 0),
-            (7, 4.0, 8, 9, 4, 3),
-            (3, 0.1, 2, 0, 1, 0),
-            (3, 0.1, 0, 4, 1, 1),
-            (3, 0.01, 1, 4, 5, 3),
+            (1, 0.1, 4, 8, 7, 2), (7, 2.0, 0, 5, 5, 5), (3, 0.1, 1, 4, 6, 0), (7, 4.0, 8, 9, 4, 3),
+            (3, 0.1, 2, 0, 1, 0), (3, 0.1, 0, 4, 1, 1), (3, 0.01, 1, 4, 5, 3),
         )
     ),
     {
         "all of the draft is right: is there a first wrong token?": (
-            {"count": lambda same: same.long().argmin()},
-            {"count": lambda same: (~same).nonzero()[0]},
-            {"count": lambda same: same.tolist().index(False)},
-            {"count": count_while},
+            {"count": lambda same: same.long().argmin()}, {"count": lambda same: (~same).nonzero()[0]},
+            {"count": lambda same: same.tolist().index(False)}, {"count": count_while},
             {"count": lambda same: -1 if same.all() else same.long().argmin()},
         ),
         "how many tokens has the draft? Each of them can be right": {
@@ -145,9 +137,7 @@ exercise(
             "count": lambda same: min(len(same), int(same.long().cumprod(0).sum()) + 1)
         },
         "the first token of this draft is right: what does the decoder write after last?": (
-            {"count": lambda same: 0},
-            {"count": lambda same: int(same.all()) * len(same)},
-            count_late,
+            {"count": lambda same: 0}, {"count": lambda same: int(same.all()) * len(same)}, count_late,
         ),
         "the longest run of right tokens need not be the first": {"count": count_longest},
         "after the first wrong token later matches mean nothing": {"count": lambda same: same.sum()},
@@ -156,9 +146,8 @@ exercise(
     claim="it is the number of right tokens before the first wrong one",
     verified="drafts of 1 to 7 tokens, wrong in front, inside, at the end and nowhere: each counted in one step",
     hint="print, for each place, what the decoder has read, what it writes there, and the draft: "
-    "what it writes depends on all tokens before",
-    use=use_draft,
-)
+    "what it writes depends on all tokens before", use=use_draft,
+)  # fmt: skip
 
 
 IGNORED = -100  # the label that F.cross_entropy leaves out
@@ -195,15 +184,12 @@ def follow(inputs: Tensor, last: int) -> Tensor:
 
 
 exercise(
-    "shifted-targets",
-    shift,
+    "shifted-targets", shift,
     tuple(
         f"target = torch.tensor({rows}); valid_lens = torch.tensor({lens}); bos, eos = {bos}, {eos}"
         for rows, lens, bos, eos in (
-            ([[5, 3, 8, 2]], [4], 10, 11),
-            ([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]], [4, 1, 2], 12, 9),
-            ([[0, 3, 0, 2]], [3], 23, 20),
-            ([[7, 7]], [0], 9, 40),
+            ([[5, 3, 8, 2]], [4], 10, 11), ([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]], [4, 1, 2], 12, 9),
+            ([[0, 3, 0, 2]], [3], 23, 20), ([[7, 7]], [0], 9, 40),
         )
     ),
     {
@@ -214,16 +200,13 @@ exercise(
             "read": lambda inputs, labels, after, eos: torch.cat([inputs[:, :1], labels[:, :-1]], dim=1)
         },
         "the decoder has bos in front; eos is for the labels": (
-            {"begin": lambda bos, eos: eos},
-            {"begin": lambda bos, eos: eos, "end": lambda bos, eos: bos},
+            {"begin": lambda bos, eos: eos}, {"begin": lambda bos, eos: eos, "end": lambda bos, eos: bos},
         ),
         "eos is an answer of the decoder, not a question to it": {
             "read": lambda inputs, labels, after, eos: inputs.masked_fill(after == 1, eos)
         },
         "bos and eos are given: other sentences have other numbers for them": (
-            {"begin": lambda bos, eos: 10},
-            {"begin": lambda bos, eos: eos - 1},
-            {"end": lambda bos, eos: 11},
+            {"begin": lambda bos, eos: 10}, {"begin": lambda bos, eos: eos - 1}, {"end": lambda bos, eos: 11},
             {"end": lambda bos, eos: bos + 1},
         ),
         "bos goes in front, not behind": {"read": lambda inputs, labels, after, eos: inputs.roll(-1, 1)},
@@ -270,8 +253,5 @@ exercise(
     claim="bos and the row are read, and the token that comes next is the answer",
     verified="next tokens, eos after the last that counts, -100 at the padding, target unchanged",
     hint="bos goes in front of the row, and nothing is left out. At each place: what comes next? After the last token "
-    "that counts: eos. Then: -100",
-    use=use,
-    parts=("inputs", "labels"),
-    together=2,
-)
+    "that counts: eos. Then: -100", use=use, parts=("inputs", "labels"), together=2,
+)  # fmt: skip

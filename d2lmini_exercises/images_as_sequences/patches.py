@@ -67,8 +67,7 @@ def use(answer: Any, X: Tensor, size: int) -> Any:
 
 SIZES = (4, 5, 2), (5, 4, 2), (5, 5, 2), (2, 8, 4), (8, 2, 4), (3, 3, 6), (8, 6, 4), (6, 8, 4), (4, 9, 6), (9, 4, 6)
 exercise(
-    "patchify",
-    patchify,
+    "patchify", patchify,
     (
         *(
             f"{draw(seed, most=99, X=shape)}; size = {size}"
@@ -96,9 +95,8 @@ exercise(
     },
     claim="each token is a patch, pixel by pixel",
     verified="patches of one to four channels, row by row, and an error where they do not fit",
-    hint="redraw your tokens: paint token 0 over the upper left patch",
-    use=use,
-)
+    hint="redraw your tokens: paint token 0 over the upper left patch", use=use,
+)  # fmt: skip
 
 
 def cut(X: Tensor, *order: int) -> Tensor:
@@ -114,8 +112,7 @@ def place(
 
 
 exercise(
-    "debug-patch-tokens",
-    place,
+    "debug-patch-tokens", place,
     tuple(
         f"{draw(seed, most=7, X=(batch, 8, 8), W=(d, 4), P=(16, d))}; X = X + 7"  # no pixel of 16 in these batches
         for seed, batch, d in ((1, 3, 5), (2, 1, 2), (3, 2, 3))
@@ -123,8 +120,7 @@ exercise(
     {
         "divide by a constant: with a number taken over the whole batch a digit depends on those beside it, and with "
         "one for each digit no faint digit stays faint": (
-            {"scale": lambda X: X / X.max()},
-            {"scale": lambda X: (X - X.mean()) / X.std()},
+            {"scale": lambda X: X / X.max()}, {"scale": lambda X: (X - X.mean()) / X.std()},
             {"scale": lambda X: X / X.amax((1, 2), keepdim=True)},
         ),
         "redraw the tokens: these four numbers lie in one row of the digit": {
@@ -149,9 +145,8 @@ exercise(
     claim="they are the tokens of the digits",
     verified="patches of the digit alone, from 0 to 1, each with a position of its own",
     hint="take P = 0: print the four numbers of token 0, and look for them in X[0]. Then take W = 0: which row of P "
-    "does token 5 get?",
-    together=3,
-)
+    "does token 5 get?", together=3,
+)  # fmt: skip
 
 
 exercise(

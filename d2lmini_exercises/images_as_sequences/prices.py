@@ -59,8 +59,7 @@ def write(seed: int, rows: int, columns: int, size: int, count: int, *, least: f
 
 
 exercise(
-    "measure-patch",
-    price,
+    "measure-patch", price,
     (
         *(write(*sizes) for sizes in ((0, 2, 4, 3, 401), (3, 4, 4, 2, 397), (1, 5, 2, 4, 307), (3, 3, 3, 1, 311))),
         write(2, 3, 4, 2, 299, least=0.5),
@@ -70,8 +69,7 @@ exercise(
         "that is the accuracy with the patches white: how much is *lost*?": {"result": lambda b, a: a.mean()},
         "after minus before has the other sign": {"result": lambda b, a: (a - b).mean()},
         "a price below 0 says that the patch misleads: keep the sign": (
-            {"result": lambda b, a: (b - a).mean().abs()},
-            {"result": lambda b, a: (b - a).mean().clamp(min=0)},
+            {"result": lambda b, a: (b - a).mean().abs()}, {"result": lambda b, a: (b - a).mean().clamp(min=0)},
         ),
         "as a share of all pictures, not as a number of them": {"result": lambda b, a: (b - a).sum()},
         "as a share, not per cent": {"result": lambda b, a: 100 * (b - a).mean()},
@@ -81,8 +79,7 @@ exercise(
             lambda model, X, y, which, size: price(model, X, model(X).argmax(1), which, size)
         ),
         "the accuracy, not the loss": (
-            {"score": F.cross_entropy},
-            {"score": F.cross_entropy, "result": lambda before, after: after - before},
+            {"score": F.cross_entropy}, {"score": F.cross_entropy, "result": lambda before, after: after - before},
         ),
         "measure with the pictures as they were, too": {"result": lambda b, a: 0.0},
         "a mean over batches: a short last batch weighs as much there as a whole one": tuple(
@@ -118,7 +115,7 @@ exercise(
     claim="it is the accuracy before minus the accuracy after",
     verified="the accuracy that is lost, for patches of 1 to 4 pixels; below 0 where a patch misleads",
     hint="paint the patches, look at one picture, and measure twice with the same model",
-)
+)  # fmt: skip
 
 
 # Models of the chapter (rows, patches, CNN; three seeds) that lose more than a fifth without the patch with most ink.

@@ -60,14 +60,10 @@ def written(weights: Any, covariance: Any, hint: str = "") -> Case:
 
 
 exercise(
-    "measure-heads",
-    measure,
+    "measure-heads", measure,
     (
-        written(_TWO, _RELATED),
-        written(_ONE, _PLAIN),
-        written(_TWO, _UNEVEN),
-        written([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR),
-        written(_PLAIN, _RELATED),
+        written(_TWO, _RELATED), written(_ONE, _PLAIN), written(_TWO, _UNEVEN),
+        written([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR), written(_PLAIN, _RELATED),
         written([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25]], _RELATED, _EQUAL),
         written(_ONE * 2, _UNEVEN, _EQUAL),
         written([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]], _EQUAL),
@@ -108,9 +104,8 @@ exercise(
     },
     claim="it is the relative squared error of the best linear read-out",
     verified="right for one to three heads, of related, uneven and silent words, and for two heads that are the same",
-    hint="write the error of one word as in (3.3): what are E[v u] and E[u u] now?",
-    use=use_measure,
-)
+    hint="write the error of one word as in (3.3): what are E[v u] and E[u u] now?", use=use_measure,
+)  # fmt: skip
 
 
 prediction("use-heads",
@@ -178,8 +173,7 @@ def renormalise(weights: Tensor, may: Tensor) -> Tensor:
 
 OPPOSITE: dict[str, Any] = {"allow": lambda lens, n: ~valid_lens_mask(lens, n)}
 exercise(
-    "weights-per-head",
-    weigh,
+    "weights-per-head", weigh,
     [
         *(
             f"torch.manual_seed({seed}); "
@@ -197,8 +191,7 @@ exercise(
             Case(
                 "mha = torch.nn.MultiheadAttention(4, 2, bias=False, batch_first=True).eval(); "
                 "W = mha.in_proj_weight.data.zero_(); W[[0, 2], 0] = 2.0**63; W[[4, 6], 1] = 2.0**63; "
-                f"X = torch.ones(2, 3, 4); X[:, :, 1] = torch.tensor({high}); valid_lens = torch.tensor({lens})",
-                hint,
+                f"X = torch.ones(2, 3, 4); X[:, :, 1] = torch.tensor({high}); valid_lens = torch.tensor({lens})", hint,
                 "a padded key gets no weight, whatever the scores",
             )
             for high, lens, hint in (

@@ -73,13 +73,11 @@ def join_by_reshape(X: Tensor, h: int) -> Tensor:
 
 PIECES = "which tokens own head 0's rows? Cut each token into heads, then transpose"
 exercise(
-    "multi-head-attention",
-    attend,
+    "multi-head-attention", attend,
     [
         Case(
             draw(seed, most=most, X=(b, n, d), W_in=(3 * d, d), W_o=(d, d)) + f"; num_heads = {h}",
-            OVERFLOW * (most > 1),
-            tolerance=1e-3,
+            OVERFLOW * (most > 1), tolerance=1e-3,
         )
         for seed, most, b, n, d, h in (
             (1, 1, 3, 5, 12, 2), (2, 1, 2, 4, 15, 3), (3, 1, 2, 3, 5, 1),
@@ -175,8 +173,7 @@ ROW = "which numbers does row 0 of the batch hold after the split?"
 WAY = "the split is right, but the way back is not: where does the number of tokens stand?"
 LENS = "which example and which head is row 1 of your batch, and which length does it get?"
 exercise(
-    "debug-multi-head",
-    attend_tokens_first,
+    "debug-multi-head", attend_tokens_first,
     [
         *(
             f"{draw(seed, Q=(n, len(lens), d), K=(m, len(lens), d), V=(m, len(lens), d))}; "
@@ -190,13 +187,11 @@ exercise(
             Case(
                 f"Q = 2.0**60 * torch.ones(1, 2, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(3, 2, 4); "
                 "V = torch.tensor([[[1, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2, [[9, 9, 9, 9]] * 2]).float(); "
-                f"valid_lens = torch.tensor({lens}); num_heads = 2",
-                hint,
+                f"valid_lens = torch.tensor({lens}); num_heads = 2", hint,
                 "a padded key has no influence, whatever the scores",
             )
             for high, lens, hint in (
-                ([[2, 1], [1, 2], [0, 0]], [3, 2], OVERFLOW),
-                ([[0, 0], [0, 3], [3, 3]], [2, 1], OUTWEIGHED),
+                ([[2, 1], [1, 2], [0, 0]], [3, 2], OVERFLOW), ([[0, 0], [0, 3], [3, 3]], [2, 1], OUTWEIGHED),
                 ([[-1, -1], [-2, -1], [-2, -1]], [2, 1], LOW),
             )
         ),
@@ -206,12 +201,10 @@ exercise(
         f"{ROW} They come from other examples and other heads": THERE | BACK,
         f"{ROW} The scale is not right yet, either": THERE | BACK | ROOT,
         f"{ROW} The lengths are not right yet, either": THERE | BACK | ORDER,
-        f"{ROW} The way back has a transpose, the way there has none": THERE,
-        WAY: BACK,
+        f"{ROW} The way back has a transpose, the way there has none": THERE, WAY: BACK,
         f"{WAY} And is that all? Scale and lengths come next": BACK | ROOT | ORDER,
         f"{WAY} The scale is not right yet, either": BACK | ROOT,
-        f"{WAY} The lengths are not right yet, either": BACK | ORDER,
-        f"{ROW} V is right, but Q and K are not": QK,
+        f"{WAY} The lengths are not right yet, either": BACK | ORDER, f"{ROW} V is right, but Q and K are not": QK,
         f"{ROW} V is right, but Q and K are not, and neither is the scale": QK | ROOT,
         "the scores are not scaled": {"divide": lambda d, h: 1.0},
         "how long is the dot product in one head? Its root divides the scores": ROOT,

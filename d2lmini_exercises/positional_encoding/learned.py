@@ -188,19 +188,16 @@ _KEPT = {
 }
 _CALLED = "for dot-product attention and sinusoids it is right: do you call encoding and layer as they are?"
 exercise(
-    "debug-decoding",
-    decode,
+    "debug-decoding", decode,
     (
         f"{draw(3, X=(3, 5, 8))}; encoding, layer = d2l.PositionalEncoding(8, 0), d2l.DotProductAttention(0)",
         Case(
             f"{draw(4, X=(2, 7, 4))}; encoding, layer = d2l.LearnedPositionalEncoding(4, 0), "
-            "d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)",
-            _CALLED,
+            "d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)", _CALLED,
         ),
         Case(
             f"{draw(5, X=(2, 12, 6))}; layer = d2l.DotProductAttention(0); encoding = lambda X, offset=0: "
-            "X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20",
-            _CALLED,
+            "X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20", _CALLED,
         ),
     ),
     {
@@ -241,7 +238,6 @@ exercise(
         "the same numbers as all at once, for each token: with sinusoids, with a learned table and weights, and with a "
         "function"
     ),
-    hint="compare the first output, then the second: with which queries, keys and values was it made?",
-    use=use,
+    hint="compare the first output, then the second: with which queries, keys and values was it made?", use=use,
     together=2,
 )  # fmt: skip

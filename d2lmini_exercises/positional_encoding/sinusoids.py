@@ -78,8 +78,7 @@ _ODD = "for an even d it is right: what changes if the last sine has no cosine?"
 _FAR = "so far out each angle must be computed in double precision, from start itself: is it?"
 # The farthest has a single frequency, 1, so that its angles are exact; and no memory holds a table so long.
 exercise(
-    "odd-width",
-    make_table,
+    "odd-width", make_table,
     tuple(
         Case(f"start, num_steps, d = {start}, {num_steps}, {d}", hint)
         for start, num_steps, d, hint in (
@@ -112,8 +111,7 @@ exercise(
     },
     claim="row by row it is (5.2)",
     verified="right for even and odd widths, from position 0 on and from others, also far out",
-    hint="row 0 is 0, 1, 0, 1, ...: is yours? Then look at row 1, one pair of columns after the other",
-    use=use_rows,
+    hint="row 0 is 0, 1, 0, 1, ...: is yours? Then look at row 1, one pair of columns after the other", use=use_rows,
 )  # fmt: skip
 
 
@@ -150,8 +148,7 @@ def explain_step(delta: int, d: int, i: int) -> str:
 
 _STEPS = ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64), (100_000, 6), (-70_001, 4), (1_000_003, 6))
 exercise(
-    "step-matrix",
-    make_step,
+    "step-matrix", make_step,
     tuple(
         Case(f"delta, d, i = {delta}, {d}, {i}", explain_step(delta, d, i))
         for delta, d in _STEPS
@@ -177,8 +174,7 @@ exercise(
         "a negative delta goes back, and here M does not move anything: what does your code do with it? range(-2) is "
         "empty": lambda delta, d: make_step(max(delta, 0), d),
     },
-    claim="M p_i is p_(i + delta)",
-    verified="right for steps forward and back, at seven widths, also by far",
+    claim="M p_i is p_(i + delta)", verified="right for steps forward and back, at seven widths, also by far",
     hint="write (5.4) for one pair: which angle is in it, and in which rows and columns of M does it stand now?",
     use=use_step,
-)
+)  # fmt: skip

@@ -146,8 +146,7 @@ KEYS: Any = {"key": lambda n: -torch.arange(n)}
 SLOW: Any = {"exponents": lambda p: torch.arange(p // 2) / p}
 VALUES: Any = {"value": torch.arange}
 exercise(
-    "debug-rotary",
-    attend,
+    "debug-rotary", attend,
     tuple(
         draw(seed, most=1, Q=(m, p), K=(n, p), V=(n, p))
         for seed, (m, n, p) in enumerate(((3, 5, 12), (4, 4, 8), (1, 7, 4), (2, 14, 64)))
@@ -194,8 +193,7 @@ exercise(
     claim="it is attention with turned queries and keys",
     verified="queries at the end and all keys are turned alike, values are not, and all three learn; at four widths",
     hint="compare turned queries and keys with those of d2l.apply_rotary, then the scores, then the output",
-    trained=True,
-    together=2,
+    trained=True, together=2,
 )  # fmt: skip
 
 
@@ -208,8 +206,7 @@ def find_base(
 
 
 exercise(
-    "rotary-base",
-    find_base,
+    "rotary-base", find_base,
     tuple(
         Case(f"length, p = {length}, {p}", tolerance=2e-5 * find_base(length, p))
         for length, p in ((100, 10), (33, 4), (4096, 64), (2, 6))
@@ -230,8 +227,6 @@ exercise(
         "a wavelength is a whole turn: how far is half a turn?": {"half": math.pi / 2},
         "from the first to the last position there are length - 1 steps": ({"steps": 0}, {"steps": 1}),
     },
-    claim="the slowest pair turns by half a turn, no more",
-    verified="right for four lengths and widths",
-    hint="write the angle of the slowest pair after length - 1 steps, set it to π, and solve for the base",
-    together=2,
-)
+    claim="the slowest pair turns by half a turn, no more", verified="right for four lengths and widths",
+    hint="write the angle of the slowest pair after length - 1 steps, set it to π, and solve for the base", together=2,
+)  # fmt: skip

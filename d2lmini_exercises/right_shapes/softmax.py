@@ -79,8 +79,7 @@ def either(**told: Any) -> tuple[dict[str, Any], ...]:  # a query that sees noth
 MASK = "key_padding_mask: what does True mean to PyTorch?"
 ALL = lambda found, real: found.mean(1)  # noqa: E731
 exercise(
-    "debug-reader",
-    Reader,
+    "debug-reader", Reader,
     tuple(
         Case(
             f"{draw(seed, X=(b, n, d))}; valid_lens = torch.tensor({lens}); "
@@ -90,8 +89,7 @@ exercise(
     ),
     {
         "one bug left: do the outputs of padding belong in the mean?": either(mean=ALL),
-        f"one bug left. {MASK}": either(opposite=True),
-        MASK: either(opposite=True, mean=ALL),
+        f"one bug left. {MASK}": either(opposite=True), MASK: either(opposite=True, mean=ALL),
         "the sum of the real tokens: divide it by how many there are": either(
             mean=lambda found, real: (found * real).sum(1)
         ),
@@ -103,10 +101,8 @@ exercise(
     },
     claim="the mean over the real tokens of what they find among the real tokens",
     verified="padding is hidden as a key and left out of the mean, at three sizes, one of them without padding",
-    hint="take an example with padding, and the same one cut to its length: what differs?",
-    use=use,
-    trained=True,
-)
+    hint="take an example with padding, and the same one cut to its length: what differs?", use=use, trained=True,
+)  # fmt: skip
 
 
 Softmax = Callable[[Tensor, Tensor], Tensor]

@@ -80,8 +80,7 @@ EXTREMES = (  # what the keys of the tokens are, times 2**126
     ([-3, -3, -3, 0], [1, 2, 3, 4], LOW),
 )
 exercise(
-    "causal-self-attention",
-    attend,
+    "causal-self-attention", attend,
     (
         packed(2, (2, 7, 3, 3, 3), [[4] * 7] * 2),
         packed(5, (3, 6, 3, 2, 5), [[0, 0, 0, 300, 300, 300], [12, 12, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]]),
@@ -95,8 +94,7 @@ exercise(
             Case(
                 f"X = torch.tensor({[[[1.0, key] for key in keys]]}); W_q = 2.0**63 * torch.tensor([[1, 0], [0, 0]]); "
                 "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2); "
-                f"sentence = torch.tensor([{own}])",
-                hint,
+                f"sentence = torch.tensor([{own}])", hint,
                 "a token that may not be seen has no influence, whatever the scores",
             )
             for keys, own, hint in EXTREMES
@@ -161,7 +159,5 @@ exercise(
     claim="it is softmax attention to the same sentence, up to the token itself",
     verified="weights and output are right, for three sets of sizes, packed and mixed sentences, and extreme scores",
     hint="compute queries, keys, scores, mask and weights one by one and print each. "
-    "If the weights are right: what are they multiplied with?",
-    use=use,
-    parts=("weights", "output"),
+    "If the weights are right: what are they multiplied with?", use=use, parts=("weights", "output"),
 )  # fmt: skip

@@ -37,15 +37,13 @@ LAYERS = (
     "X.cumsum(1) / 2**20",
 )
 exercise(
-    "measure-equivariance",
-    err,
+    "measure-equivariance", err,
     # the largest entries are in all examples, and of both signs; the orders are neither shifts nor their own inverses
     # of the last batch, the largest are also in the last example, token and feature: no part of it is enough
     tuple(
         Case(f"{draw(seed, most=50, X=shape)}; order = {order}; g = lambda X: {layer}", tolerance=1e-8)
         for seed, shape, order in (
-            (176, (3, 4, 2), [2, 0, 3, 1]),
-            (9, (2, 5, 3), [1, 4, 0, 2, 3]),
+            (176, (3, 4, 2), [2, 0, 3, 1]), (9, (2, 5, 3), [1, 4, 0, 2, 3]),
             (2622, (11, 13, 12), [4, 9, 2, 12, 0, 7, 11, 1, 5, 10, 3, 8, 6]),
         )
         for layer in LAYERS
@@ -86,7 +84,7 @@ exercise(
     claim="it is the largest absolute entry of g(PX) - P g(X)",
     verified=f"right for {len(LAYERS)} layers, equivariant or not, with parameters, of other widths, and three sizes",
     hint="compute g(PX) and P g(X) for a tiny X and print both",
-)
+)  # fmt: skip
 
 
 def stack(
@@ -105,15 +103,12 @@ def stack(
 PLAIN = "X = torch.tensor([[-2.0, 3, -1, 3, 0], [2, 2, -1, -1, -3], [1, 1, -2, 1, 2], [-2, 3, -2, 2, 0]])"
 STOPPED = "is there a layer for each i in range(num_layers), or do you stop earlier?"
 exercise(
-    "stacked-self-attention",
-    stack,
+    "stacked-self-attention", stack,
     tuple(
         Case(f"{code}; num_layers = {layers}", hint, f"it is the range after {layers} layers", 1e-3)
         for code, layers, hint in (
-            *((PLAIN, layers, "") for layers in (0, 1, 2)),
-            (draw(1, most=1, X=(7, 3)), 3, ""),
-            (PLAIN.replace("X = ", "X = 10 * "), 2, OVERFLOW),
-            (PLAIN, 40, STOPPED),
+            *((PLAIN, layers, "") for layers in (0, 1, 2)), (draw(1, most=1, X=(7, 3)), 3, ""),
+            (PLAIN.replace("X = ", "X = 10 * "), 2, OVERFLOW), (PLAIN, 40, STOPPED),
         )
     ),
     {
@@ -134,10 +129,9 @@ exercise(
         "one layer too many: with 0 layers X stays as it is": {"more": 1},
         "one layer too few": ({"more": -1}, lambda X, num_layers: stack(X, min(num_layers, 2))),
     },
-    claim="it is the range after the layers",
-    verified="right for 0 to 40 layers, two sizes, and very high scores",
+    claim="it is the range after the layers", verified="right for 0 to 40 layers, two sizes, and very high scores",
     hint="print X after each layer: its rows are the tokens",
-)
+)  # fmt: skip
 
 # Of the 24 orders of four tokens, those that a layer keeps.
 prediction("use-equivariance",

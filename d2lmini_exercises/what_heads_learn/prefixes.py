@@ -171,8 +171,7 @@ DRAWN = (
     [[1, 2, 1], [0, 3, 4], [2, 2, 2]],
 )
 exercise(
-    "prefix-matching",
-    match,
+    "prefix-matching", match,
     (
         *(
             f"torch.manual_seed({seed}); A = torch.rand({len(rows)}, {len(rows[0])}, {len(rows[0])}).tril(); "
@@ -219,15 +218,12 @@ exercise(
         ),
         "each row of weights belongs to a query: which index is the query's?": (
             lambda letters, weights: match(
-                letters,
-                weights,
-                find=lambda earlier: move(earlier.mT).tril(),
+                letters, weights, find=lambda earlier: move(earlier.mT).tril(),
                 count=lambda same, _: same.triu(1).any(2),
             )
         ),
     },
     claim="the mean weight on the places right after an earlier occurrence of the same letter",
     verified="all earlier occurrences, only places that have one, all sequences alike, and 0 if there is none",
-    hint="write down for each place which columns count, as booleans (batch, n, n), and print them",
-    use=use,
-)
+    hint="write down for each place which columns count, as booleans (batch, n, n), and print them", use=use,
+)  # fmt: skip

@@ -226,8 +226,7 @@ MODELS = (
 )
 SIZES = (6, 6, 5, 4, 4, 5, 4, 6, 2, 3, 4, 3, 3, 3, 2, 4, 5, 3, 10)
 exercise(
-    "find-twins",
-    find,
+    "find-twins", find,
     tuple(Case(f"num_heads = {n}; loss = lambda g: {code}") for code, n in zip(MODELS, SIZES, strict=True)),
     {
         "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
@@ -261,8 +260,7 @@ exercise(
     },
     claim="the removal of both costs most beyond the sum",
     verified="the two heads that can stand in for each other, not the two that cost most",
-    hint="cost of both, minus cost of the first alone, minus cost of the second alone; the largest one",
-    use=use_twins,
+    hint="cost of both, minus cost of the first alone, minus cost of the second alone; the largest one", use=use_twins,
 )  # fmt: skip
 
 prediction("use-twins",
