@@ -123,37 +123,31 @@ exercise(
         ),
     ),
     {
-        "that is the dot product's layer: additive attention has no projection of the values, and no W_o": {
-            "tokens": lambda d, h: 8 * d * d, "pairs": lambda d, h: 4 * d
-        },
+        "that is the dot product's layer: additive attention has no projection of the values, and no W_o":
+            {"tokens": lambda d, h: 8 * d * d, "pairs": lambda d, h: 4 * d},
         "additive attention does not project the values": (
             {"tokens": lambda d, h: 6 * d * d, "pairs": lambda d, h: 4 * d}, {"tokens": lambda d, h: 6 * d * h},
             {"tokens": lambda d, h: 4 * d * h + 2 * d * d},
         ),
         "where does w_v come in? It meets num_hiddens numbers for each pair of tokens": {"pairs": lambda d, h: 2 * d},
         "the weights meet the values: where is the mixture?": {"pairs": lambda d, h: 2 * h},
-        "the projections are half of what they should be: queries and keys have one each, and a multiply-add is 2": {
-            "tokens": lambda d, h: 2 * d * h
-        },
-        "the projections work on n tokens, not on n² pairs": {
-            "tokens": lambda d, h: 0, "pairs": lambda d, h: 4 * d * h + 2 * (d + h)
-        },
+        "the projections are half of what they should be: queries and keys have one each, and a multiply-add is 2":
+            {"tokens": lambda d, h: 2 * d * h},
+        "the projections work on n tokens, not on n² pairs":
+            {"tokens": lambda d, h: 0, "pairs": lambda d, h: 4 * d * h + 2 * (d + h)},
         "that is the part that grows with n²: what is left when you take it away?": {"tokens": lambda d, h: 0},
         "that is the projections only": {"pairs": lambda d, h: 0},
         "the second difference is twice the factor of n²: halve it": {"pairs": lambda d, h: 4 * (d + h)},
         "w_v meets num_hiddens numbers for each pair of tokens, not one": {"pairs": lambda d, h: 2 * d + 2},
         "a multiply-add is 2 FLOPs": {"last": lambda flops: flops / 2},
-        "num_hiddens need not be d: measure a layer where they differ": (
-            lambda n, d, h: count_additive(n, d, d), lambda n, d, h: count_additive(n, h, h)
-        ),
+        "num_hiddens need not be d: measure a layer where they differ":
+            (lambda n, d, h: count_additive(n, d, d), lambda n, d, h: count_additive(n, h, h)),
         "the values are d wide, whatever num_hiddens is": {"pairs": lambda d, h: 4 * h},
         "w_v meets num_hiddens numbers, not d": {"pairs": lambda d, h: 4 * d},
-        "the projections lead from d to num_hiddens features": (
-            {"tokens": lambda d, h: 4 * d * d}, {"tokens": lambda d, h: 4 * h * h}
-        ),
-        "n tokens meet n tokens: the scores are n², not n": {
-            "tokens": lambda d, h: 4 * d * h + 2 * (d + h), "pairs": lambda d, h: 0
-        },
+        "the projections lead from d to num_hiddens features":
+            ({"tokens": lambda d, h: 4 * d * d}, {"tokens": lambda d, h: 4 * h * h}),
+        "n tokens meet n tokens: the scores are n², not n":
+            {"tokens": lambda d, h: 4 * d * h + 2 * (d + h), "pairs": lambda d, h: 0},
         "what it gives need not be whole either: where do you round?": ({"last": math.floor}, {"last": math.ceil}),
     },
     claim="the formula gives what the instrument counts",

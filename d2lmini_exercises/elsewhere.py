@@ -142,20 +142,16 @@ exercise(
         )
     ),
     {
-        "differences have signs: which one is the largest?": (
-            {"gap": lambda a, b: (b - a).max()}, {"gap": lambda a, b: (a - b).max()}
-        ),
-        "entry by entry first: the largest numbers of the two may stand at different places, or be equal": {
-            "gap": lambda a, b: (a.abs().max() - b.abs().max()).abs()
-        },
+        "differences have signs: which one is the largest?":
+            ({"gap": lambda a, b: (b - a).max()}, {"gap": lambda a, b: (a - b).max()}),
+        "entry by entry first: the largest numbers of the two may stand at different places, or be equal":
+            {"gap": lambda a, b: (a.abs().max() - b.abs().max()).abs()},
         "ours is the measure: theirs may be the one that is wrong": {"size": lambda a, b: b.abs().max()},
         "the largest number is the one furthest from 0": {"size": lambda a, b: a.max()},
-        "one number near 0 decides everything if you divide entry by entry": (
-            lambda a, b: ((b - a) / a).abs().nan_to_num(0.0, torch.inf).max()
-        ),
-        "that is the mean difference: one wrong entry hides behind many right ones": {
-            "gap": lambda a, b: (b - a).abs().mean()
-        },
+        "one number near 0 decides everything if you divide entry by entry":
+            lambda a, b: ((b - a) / a).abs().nan_to_num(0.0, torch.inf).max(),
+        "that is the mean difference: one wrong entry hides behind many right ones":
+            {"gap": lambda a, b: (b - a).abs().mean()},
         "as a part of the largest number: divide": {"size": lambda a, b: 1},
     },
     claim="the largest difference, as a part of the largest number of ours",

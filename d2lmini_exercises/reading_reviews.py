@@ -51,9 +51,8 @@ exercise(
         )
     ),
     {
-        "with a length of 2 the steps 0 and 1 count: at which step does padding begin?": (
-            *({"late": 1}, {"late": 1, "filler": 0.0}),
-        ),
+        "with a length of 2 the steps 0 and 1 count: at which step does padding begin?":
+            (*({"late": 1}, {"late": 1, "filler": 0.0}),),
         "with a length of 2 the steps 0 and 1 count: is step 1 hidden?": {"late": -1},
         "0 is larger than a negative number: what is smaller than all?": {"filler": 0.0},
         "the last step that counts is not the maximum": lambda H, lens: H[torch.arange(len(H)), lens - 1],
@@ -71,9 +70,8 @@ exercise(
             lambda H, lens: H[:, : lens[0]].amax(1),
         ),
         EMPTY: ({"empty": -torch.inf}, {"empty": torch.nan}, cut(lambda h: h.amax(0)), cut(lambda h: h.max(0).values)),
-        "max(dim=...) gives a pair: values and indices": (
-            *({"take": lambda shown: shown.max(1)}, lambda H, lens: H.max(1)),
-        ),
+        "max(dim=...) gives a pair: values and indices":
+            (*({"take": lambda shown: shown.max(1)}, lambda H, lens: H.max(1)),),
     },
     claim="it is the maximum over the steps that count",
     verified="padding never wins, negative numbers may, an empty review has zeros, H unchanged",
@@ -148,40 +146,33 @@ exercise(
         )
     ),
     {
-        "a phrase that makes the review more positive has a positive effect": {
-            "compare": lambda whole, rest: rest - whole
-        },
-        "a fall may be negative, where a phrase makes the review more negative": {
-            "compare": lambda whole, rest: (whole - rest).abs()
-        },
+        "a phrase that makes the review more positive has a positive effect":
+            {"compare": lambda whole, rest: rest - whole},
+        "a fall may be negative, where a phrase makes the review more negative":
+            {"compare": lambda whole, rest: (whole - rest).abs()},
         "0 is padding; the unknown word is number 1": {"number": 0},
-        "deleting moves the words behind it: replace the phrase": {
-            "hide": lambda tokens, i, width, number: torch.cat([tokens[:i], tokens[i + width :]])
-        },
+        "deleting moves the words behind it: replace the phrase":
+            {"hide": lambda tokens, i, width, number: torch.cat([tokens[:i], tokens[i + width :]])},
         "the effect is a difference: what is the score of the whole review?": {"compare": lambda whole, rest: rest},
-        "one phrase at a time: put the words back before you replace the next": (
-            UP_TO, UP_TO | {"compare": lambda whole, rest: -torch.cat([whole[None], rest]).diff()}
-        ),
+        "one phrase at a time: put the words back before you replace the next":
+            (UP_TO, UP_TO | {"compare": lambda whole, rest: -torch.cat([whole[None], rest]).diff()}),
         "keep the other words: only a phrase is replaced": {
             "hide": lambda tokens, i, width, number: torch.cat(
                 [torch.ones_like(tokens[:i]), tokens[i : i + width], torch.ones_like(tokens[i + width :])]
             ),
             "compare": lambda whole, rest: rest,
         },
-        "only this place: the same word elsewhere stays": {
-            "hide": lambda tokens, i, width, number: tokens.masked_fill(torch.isin(tokens, tokens[i : i + width]), 1)
-        },
+        "only this place: the same word elsewhere stays":
+            {"hide": lambda tokens, i, width, number: tokens.masked_fill(torch.isin(tokens, tokens[i : i + width]), 1)},
         "the effect of the whole phrase, not of each of its words": lambda *given: measure(*given) / given[2],
-        "replace all words of a phrase together: their effects do not add up": (
-            lambda score, tokens, width: measure(score, tokens, 1).unfold(0, width, 1).sum(1)
-        ),
+        "replace all words of a phrase together: their effects do not add up":
+            lambda score, tokens, width: measure(score, tokens, 1).unfold(0, width, 1).sum(1),
         "a phrase has more than one word: which ones did you replace?": (
             lambda score, tokens, width: measure(score, tokens, 1)[: len(tokens) - width + 1],
             lambda score, tokens, width: measure(score, tokens, 1)[width - 1 :],
         ),
-        "at which place does the last phrase begin?": (
-            lambda score, tokens, width: measure(score, tokens, 1), lambda *given: measure(*given)[:-1]
-        ),
+        "at which place does the last phrase begin?":
+            (lambda score, tokens, width: measure(score, tokens, 1), lambda *given: measure(*given)[:-1]),
     },
     claim="it is the fall of the score when a phrase is replaced",
     verified="one phrase replaced at a time, signs kept, tokens unchanged",
@@ -209,26 +200,21 @@ exercise(
         for pairs, chance in ((60, 0.05), (41, 0.01), (12, 0.01), (3, 0.125), (3, 0.2), (1, 0.1), (6, 0.9))
     ),
     {
-        "a coin reaches this number too often: how likely is *at least* that many?": {
-            "tail": lambda k, pairs: reach(k + 1, pairs)
-        },
+        "a coin reaches this number too often: how likely is *at least* that many?":
+            {"tail": lambda k, pairs: reach(k + 1, pairs)},
         "is there a smaller number that is rare enough?": lambda *given: enough(*given) + 1,
-        "the chance of exactly that many is smaller: what about more?": {
-            "tail": lambda k, pairs: math.comb(pairs, k) / 2**pairs, "least": lambda pairs: pairs // 2 + 1
-        },
+        "the chance of exactly that many is smaller: what about more?":
+            {"tail": lambda k, pairs: math.comb(pairs, k) / 2**pairs, "least": lambda pairs: pairs // 2 + 1},
         "only one side: a model that is always wrong is no good model": {"tail": lambda *given: 2 * reach(*given)},
         "a number of pairs, not a share of them": lambda *given: enough(*given) / given[0],
         "that is the coin's chance: how many pairs are that?": lambda *given: reach(enough(*given), given[0]),
-        "at least that many, not at most": (
-            lambda *given: given[0] - enough(*given), lambda *given: given[0] - enough(*given) + 1
-        ),
+        "at least that many, not at most":
+            (lambda *given: given[0] - enough(*given), lambda *given: given[0] - enough(*given) + 1),
         "the number of pairs need not be 50": lambda pairs, chance: enough(50, chance),
-        "is no number rare enough? A chance is between 0 and 1": (
-            {"rare": lambda *_: False}, {"rare": lambda *_: True}
-        ),
-        "rarer than `chance`, not as rare: if no number is, the answer is pairs + 1": (
-            {"rare": operator.le}, *({"none": lambda pairs, k=k: pairs if k else k - 1} for k in (0, 1)),
-        ),
+        "is no number rare enough? A chance is between 0 and 1":
+            ({"rare": lambda *_: False}, {"rare": lambda *_: True}),
+        "rarer than `chance`, not as rare: if no number is, the answer is pairs + 1":
+            ({"rare": operator.le}, *({"none": lambda pairs, k=k: pairs if k else k - 1} for k in (0, 1)),),
     },
     claim="with one pair less right, a coin would do as well too often",
     verified="the smallest number that is rare enough: at least that many, one side, exact",

@@ -130,17 +130,15 @@ exercise(
         for norm_first in (False, True)
     ),
     {
-        "the second layer reads what the first one has left in the stream, not X": (
-            each, lambda *given: norm(each(*given))
-        ),
+        "the second layer reads what the first one has left in the stream, not X":
+            (each, lambda *given: norm(each(*given))),
         "the layers come one after the other, the first one first": {"chosen": lambda layers: layers[::-1]},
         "how many layers are there? Each of them adds something": tuple(
             {"chosen": lambda layers, part=part: layers[part]}
             for part in (slice(1), slice(-1), slice(3), slice(-1, None))
         ),
-        "the first layer of post-norm reads X as it is: no norm comes before it": (
-            lambda X, layers, norm_first: run_stack(X if norm_first else norm(X), layers, norm_first)
-        ),
+        "the first layer of post-norm reads X as it is: no norm comes before it":
+            lambda X, layers, norm_first: run_stack(X if norm_first else norm(X), layers, norm_first),
         "a stack of pre-norm layers is not normed at its end: which norm is missing?": {"end": lambda _: False},
         "post-norm: the norm is over the sum. What is the mean of your output?": orders(
             post=lambda X, f, norm: X + norm(f(X))
@@ -153,9 +151,8 @@ exercise(
         "post-norm: the layer gets X itself": orders(post=lambda X, f, norm: norm(X + f(norm(X)))),
         "where is the X that is added?": orders(post=lambda X, f, norm: norm(f(X))),
         "and the norm after each sum?": orders(post=lambda X, f, norm: X + f(X)),
-        "norm_first is True: which of the two orders of (7.3) is that?": (
-            *orders(pre=lambda X, f, norm: norm(X + f(X))), lambda X, layers, first: run_stack(X, layers, False)
-        ),
+        "norm_first is True: which of the two orders of (7.3) is that?":
+            (*orders(pre=lambda X, f, norm: norm(X + f(X))), lambda X, layers, first: run_stack(X, layers, False)),
         "pre-norm adds to the stream itself, not to what the norm has made of it": orders(
             pre=lambda X, f, norm: norm(X) + f(norm(X))
         ),
@@ -167,9 +164,8 @@ exercise(
         ),
         "each token has a mean of its own": normed(lambda X: norm(X, dim=(1, 2))),
         "each token has a mean of its own, not the whole batch": normed(lambda X: norm(X, dim=(0, 1, 2))),
-        "the norm runs over the features of a token, not over the batch": (
-            *normed(lambda X: norm(X, dim=(0, 1))), *normed(lambda X: norm(X, dim=0))
-        ),
+        "the norm runs over the features of a token, not over the batch":
+            (*normed(lambda X: norm(X, dim=(0, 1))), *normed(lambda X: norm(X, dim=0))),
         "var and std divide by d - 1 unless told otherwise: unbiased=False": normed(lambda X: norm(X, unbiased=True)),
         "divide by the standard deviation, which is the root of the variance": normed(
             lambda X: norm(X, root=lambda var, eps: var + eps)
@@ -182,9 +178,8 @@ exercise(
         "once is enough: yours norms what has been normed already": (
             *normed(lambda X: norm(norm(X))), {"end": lambda _: True}, {"pre": lambda X, f, norm: X + f(norm(norm(X)))}
         ),
-        "and epsilon? A token of equal numbers has the variance 0": (
-            *normed(lambda X: norm(X, eps=0.0)), *normed(lambda X: norm(X, eps=1e-30))
-        ),
+        "and epsilon? A token of equal numbers has the variance 0":
+            (*normed(lambda X: norm(X, eps=0.0)), *normed(lambda X: norm(X, eps=1e-30))),
         "epsilon is added, not a lower bound of the variance": normed(
             lambda X: norm(X, root=lambda var, eps: var.clamp(min=eps).sqrt())
         ),
@@ -251,9 +246,8 @@ exercise(
         "the norm of a token has nothing to do with other sequences": {"over": (0, 1, 2)},
         "the norm of a token: which numbers does yours take together?": {"over": (1, 2)},
         "the norm of a token takes its features together, not the tokens of a sequence": {"over": (1,)},
-        "in pre-norm, attention reads the stream through the norm: queries, keys and values": (
-            {"queries": "X", "keys": "X", "values": "X"}
-        ),
+        "in pre-norm, attention reads the stream through the norm: queries, keys and values":
+            {"queries": "X", "keys": "X", "values": "X"},
         "queries, keys and values are three looks at the same normed tokens": {"values": "X"},
         "queries, keys and values: all three come from the normed tokens": {"queries": "X"},
         "the keys, too, come from the normed tokens": {"keys": "X"},
@@ -266,9 +260,8 @@ exercise(
         "the feed-forward network adds to the stream": {"second": lambda Z, found: found},
         "pre-norm: no norm stands at the end of a block": {"end": True},
         "where is the feed-forward network?": {"second": lambda Z, found: Z},
-        "the real tokens are right: at the padding leave what the layers give, since nobody looks there": {
-            "keep": False
-        },
+        "the real tokens are right: at the padding leave what the layers give, since nobody looks there":
+            {"keep": False},
     },
     claim="it is a pre-norm encoder block",
     verified="both layers read through a norm of each token and add to the stream, padding is hidden; gradients too",

@@ -69,36 +69,28 @@ exercise(
         ),
     ],
     {
-        "0 throughout: which of your factors, or which sum, is 0? Print them one by one": {
-            "outside": lambda m, d: math.inf
-        },
+        "0 throughout: which of your factors, or which sum, is 0? Print them one by one":
+            {"outside": lambda m, d: math.inf},
         "the score is divided by √d: where is this factor in the derivative?": {"outside": lambda m, d: 1.0},
         "the score is divided by √d, not by d": {"outside": lambda m, d: d},
         "the factor √d is on the wrong side": {"outside": lambda m, d: d**-0.5},
         "is the sum of the weights still 1 after the step? As one score grows, the other weights fall": MOMENT,
-        "that is what falls away: the product of the two means": (
-            lambda q, k, v: torch.outer(weigh(q, k) @ v, weigh(q, k) @ k)
-        ),
-        "which mean? The one with the weights of this query": (
-            {"of_keys": pool, "of_values": nothing}, {"of_keys": pool, "of_values": pool}
-        ),
+        "that is what falls away: the product of the two means":
+            lambda q, k, v: torch.outer(weigh(q, k) @ v, weigh(q, k) @ k),
+        "which mean? The one with the weights of this query":
+            ({"of_keys": pool, "of_values": nothing}, {"of_keys": pool, "of_values": pool}),
         "the keys do not all weigh the same": {"weights": lambda scores: torch.ones_like(scores) / len(scores)},
         "the sign: a key that fits the step gains weight": {"outside": lambda m, d: -math.sqrt(d)},
         "the derivative of a weight is not the weight itself": MOMENT | {"outside": lambda m, d: 1.0},
-        "that is without the scale, in the softmax as well": {
-            "inside": lambda d: 1.0, "outside": lambda m, d: 1.0
-        },
+        "that is without the scale, in the softmax as well": {"inside": lambda d: 1.0, "outside": lambda m, d: 1.0},
         "the scale is missing in the softmax": {"inside": lambda d: 1.0},
         "the scale is the root of the width d, not of the number of keys": {"outside": lambda m, d: math.sqrt(m)},
-        "the sign of the second part: as one score grows, the other weights fall": (
-            lambda *given: 2 * differentiate(*given, **MOMENT) - differentiate(*given)
-        ),
-        "that is how a sample estimates it, from the sum of squared weights: correction=0 is for probabilities": (
-            lambda q, k, v: differentiate(q, k, v) / (1 - weigh(q, k).square().sum())
-        ),
-        "a weight depends on the other keys' scores as well: what is the derivative of αi by sj?": (
-            MOMENT | {"weights": lambda scores: F.softmax(scores, 0) * (1 - F.softmax(scores, 0))}
-        ),
+        "the sign of the second part: as one score grows, the other weights fall":
+            lambda *given: 2 * differentiate(*given, **MOMENT) - differentiate(*given),
+        "that is how a sample estimates it, from the sum of squared weights: correction=0 is for probabilities":
+            lambda q, k, v: differentiate(q, k, v) / (1 - weigh(q, k).square().sum()),
+        "a weight depends on the other keys' scores as well: what is the derivative of αi by sj?":
+            MOMENT | {"weights": lambda scores: F.softmax(scores, 0) * (1 - F.softmax(scores, 0))},
         "a row for each entry of the output, a column for each entry of the query": lambda *g: differentiate(*g).T,
         "a difference loses digits where the query is long: take it as a test, and write the formula": tuple(
             difference(step, left, right)
@@ -195,23 +187,19 @@ exercise(
     {
         "is key j hidden? Your outputs are the same for each j": {"itself": torch.zeros_like},
         "you keep key j alone: it is the one to hide": {"itself": torch.logical_not},
-        "the others' weights now add up to less than 1: what is hidden has to be hidden before the softmax": {
-            "late": True
-        },
+        "the others' weights now add up to less than 1: what is hidden has to be hidden before the softmax":
+            {"late": True},
         "e⁰ is 1: a score of 0 still gets a weight": {"fill": 0.0},
         "what must one query's weights add up to? Here each key's do": {"dim": 1},
         "in your softmax the queries compete with each other: along which dimension are the keys?": {"dim": 0},
-        "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?": (
-            lambda q, k, v, m: torch.zeros(len(q), len(k), v.shape[1])
-        ),
-        "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?": (
-            lambda q, k, v, m: torch.full((len(q), len(k), v.shape[1]), math.nan)
-        ),
+        "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?":
+            lambda q, k, v, m: torch.zeros(len(q), len(k), v.shape[1]),
+        "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?":
+            lambda q, k, v, m: torch.full((len(q), len(k), v.shape[1]), math.nan),
         "what is the spread of a sum of d products? You divide by d": {"divide": lambda m, d: d},
         "what is the spread of a sum of d products? You count the keys": {"divide": lambda m, d: math.sqrt(m)},
-        "what is the spread of a sum of d products? You count the keys that are left": {
-            "divide": lambda m, d: math.sqrt(m - 1)
-        },
+        "what is the spread of a sum of d products? You count the keys that are left":
+            {"divide": lambda m, d: math.sqrt(m - 1)},
         "the scores are not scaled": {"divide": lambda m, d: 1.0},
         "the scale divides: you multiply by √d": {"divide": lambda m, d: d**-0.5},
         "scores are not yet weights: where is the softmax?": {"weigh": lambda s, dim: s, "fill": 0.0},
@@ -225,16 +213,13 @@ exercise(
         "each query has a row of the mask to itself: you use one row for all of them": tuple(
             {"seen": lambda mask, i=i: mask[[i % len(mask)]].expand_as(mask)} for i in (0, 2)
         ),
-        "a key that is masked anyway: without it the output stays as it is, it does not become 0": (
-            lambda q, k, v, m: leave_out(q, k, v, m) * m[:, :, None]
-        ),
-        "is a query left without any key? Its softmax is 0/0, and so is the formula where αj is 1: return 0 there": (
-            {"empty": math.nan}, lambda q, k, v, m: leave_out(q, k, v, m).masked_fill(single(m), math.nan)
-        ),
+        "a key that is masked anyway: without it the output stays as it is, it does not become 0":
+            lambda q, k, v, m: leave_out(q, k, v, m) * m[:, :, None],
+        "is a query left without any key? Its softmax is 0/0, and so is the formula where αj is 1: return 0 there":
+            ({"empty": math.nan}, lambda q, k, v, m: leave_out(q, k, v, m).masked_fill(single(m), math.nan)),
         "who sees nothing reads nothing: your query reads the mean of all values": {"empty": "mean"},
-        "a query with a single key loses it: it then returns 0, not the key's own value": (
-            lambda q, k, v, m: leave_out(q, k, v, m) + single(m) * (m.float() @ v)[:, None]
-        ),
+        "a query with a single key loses it: it then returns 0, not the key's own value":
+            lambda q, k, v, m: leave_out(q, k, v, m) + single(m) * (m.float() @ v)[:, None],
     },
     claim="entry [i, j] is softmax(QKᵀ/√d) V for query i without key j",
     verified="right for several sizes, with masks, very high and very low scores, and queries left without a key",

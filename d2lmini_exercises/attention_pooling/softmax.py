@@ -96,9 +96,8 @@ exercise(
         "the lengths are not used": lambda X, lens: X.softmax(-1),
         "e⁰ is 1: a score of 0 still gets a weight": {"fill": 0.0},
         "one key too many: with length 2 the keys 0 and 1 count": {"more": 1},
-        "the wrong keys are hidden: the first valid_lens are the ones that count": (
-            lambda X, lens: masked_softmax(X, mask=~show(X, lens))
-        ),
+        "the wrong keys are hidden: the first valid_lens are the ones that count":
+            lambda X, lens: masked_softmax(X, mask=~show(X, lens)),
         LOW: {"fill": -1e6, "empty": None},
         "0 divided by 0: a row of -inf has no softmax, so treat it apart": {"empty": math.nan},
         "the row has no key, yet its weights add up to 1": {"fill": torch.finfo(torch.float32).min, "empty": None},

@@ -154,51 +154,42 @@ exercise(
         "the newest token does not stand at position 0: how many came before it?": {"place": lambda t, kept, x: 0},
         "add the token's row of P": {"place": lambda t, kept, x: None},
         "the first token stands at position 0": {"place": lambda t, kept, x: t + 1},
-        "the second token stands at position 1: how many were there before it?": {
-            "place": lambda t, kept, x: t + (t > 0)
-        },
-        "the position is the number of tokens that came before, not the batch size": {
-            "place": lambda t, kept, x: len(x) * (t > 0)
-        },
-        "a pair of keys and values has the length 2: how many tokens came before?": {
-            "place": lambda t, kept, x: 2 * (t > 0)
-        },
-        "the position is the number of tokens that came before, not the width of a key": {
-            "place": lambda t, kept, x: x.shape[1] * (t > 0)
-        },
-        "the window slides over the tokens, the positions stay with them: where did each token stand when it came?": {
-            "late": "window"
-        },
+        "the second token stands at position 1: how many were there before it?":
+            {"place": lambda t, kept, x: t + (t > 0)},
+        "the position is the number of tokens that came before, not the batch size":
+            {"place": lambda t, kept, x: len(x) * (t > 0)},
+        "a pair of keys and values has the length 2: how many tokens came before?":
+            {"place": lambda t, kept, x: 2 * (t > 0)},
+        "the position is the number of tokens that came before, not the width of a key":
+            {"place": lambda t, kept, x: x.shape[1] * (t > 0)},
+        "the window slides over the tokens, the positions stay with them: where did each token stand when it came?":
+            {"late": "window"},
         "add the row of P once": {"times": 2},
         "a token's position is added once, when it comes": {"late": "again"},
         "keys and values have their positions, too": {"keys": False, "values": False},
         "values have their positions, too": {"values": False},
         "the position belongs to this cache: how many tokens came before it, not how often you were called": Counted(),
-        "a token sees the newest `window` tokens: which ones has your newest token seen beyond them?": {
-            "see": everything, "keep": everything
-        },
+        "a token sees the newest `window` tokens: which ones has your newest token seen beyond them?":
+            {"see": everything, "keep": everything},
         "the newest token is one of the `window` that it sees": {"see": everything},
-        "itself included: how many tokens before it may the newest one see?": {
-            "see": lambda kept, window: kept[-max(1, window - 1) :]
-        },
+        "itself included: how many tokens before it may the newest one see?":
+            {"see": lambda kept, window: kept[-max(1, window - 1) :]},
         "the cache is full: which token must go, the oldest or the newest?": (
             {"see": lambda kept, window: kept[:window], "keep": lambda kept, window: kept[:window]},
             {"see": lambda kept, window: kept[:window]}, {"keep": lambda kept, window: kept[:window]},
             {"see": everything, "keep": lambda kept, window: kept[:window]},
             {"see": everything, "keep": lambda kept, window: kept[: window - 1]},
         ),
-        "the window slides: with each new token the oldest one goes, and only that": {
-            "keep": lambda kept, window: () if len(kept) == window else kept
-        },
+        "the window slides: with each new token the oldest one goes, and only that":
+            {"keep": lambda kept, window: () if len(kept) == window else kept},
         "the newest token sees the cache as well": {"see": lambda kept, window: kept[-1:]},
         "the newest token sees itself, too: append first, then ask": (
             {"see": lambda kept, window: kept[:-1]}, {"see": lambda kept, window: kept[:-1] or kept},
             {"see": lambda kept, window: kept[-window:][:-1]},
             {"see": lambda kept, window: kept[-window:][:-1] or kept},
         ),
-        "which key will no later token see?": (
-            {"keep": everything}, {"keep": lambda kept, window: kept[-window - 1 :]}
-        ),
+        "which key will no later token see?":
+            ({"keep": everything}, {"keep": lambda kept, window: kept[-window - 1 :]}),
         _SLICE: tuple(
             {"see": see, "keep": lambda kept, window: (*kept[:-1][-(window - 1) :], kept[-1])}
             for see in (newest, lambda kept, window: (*kept[:-1][-(window - 1) :], kept[-1]))

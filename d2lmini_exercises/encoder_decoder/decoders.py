@@ -60,9 +60,8 @@ exercise(
         Case(f"{_SPOILED}; memory[0, 4:] = memory[1, 2:] = torch.nan", _NAN, _CLAIM),
     ),
     {
-        "padding is no token: which rows of the memory are real?": {
-            "real": see_all, "divide": lambda lens, memory: memory.shape[1]
-        },
+        "padding is no token: which rows of the memory are real?":
+            {"real": see_all, "divide": lambda lens, memory: memory.shape[1]},
         "the sum is right: how many tokens are in it?": tuple(
             {"divide": divide}
             for divide in (
@@ -74,12 +73,10 @@ exercise(
         "the mean is wanted, not the sum": {"divide": lambda lens, memory: 1},
         "the mean is wanted, not the largest": squeeze_rows(lambda row, n: row[:n].amax(dim=0)),
         "the mean is wanted, not the median": squeeze_rows(lambda row, n: row[:n].median(dim=0).values),
-        "a real token may be zero: only valid_lens knows what is padding": (
-            {"real": see_all, "divide": count_words}, {"divide": count_words}, {"divide": count_real_words}
-        ),
-        "one token is not the sentence: all of its real tokens count": (
-            squeeze_rows(lambda row, n: row[0]), squeeze_rows(lambda row, n: row[n - 1])
-        ),
+        "a real token may be zero: only valid_lens knows what is padding":
+            ({"real": see_all, "divide": count_words}, {"divide": count_words}, {"divide": count_real_words}),
+        "one token is not the sentence: all of its real tokens count":
+            (squeeze_rows(lambda row, n: row[0]), squeeze_rows(lambda row, n: row[n - 1])),
         "each sentence has a length of its own": tuple(
             lambda memory, lens, choose=choose: squeeze(memory, choose(lens).expand_as(lens))
             for choose in (lambda lens: lens[0], torch.min, lambda lens: lens[-1])
@@ -90,9 +87,8 @@ exercise(
         ),
         "the padding stands behind": squeeze_rows(lambda row, n: row[len(row) - n :].mean(dim=0)),
         "those are the tokens of the padding": squeeze_rows(lambda row, n: row[n:].mean(dim=0)),
-        "the first valid_lens[i] tokens are real: count them": (
-            lambda memory, lens: squeeze(memory, lens + 1), lambda memory, lens: squeeze(memory, lens - 1)
-        ),
+        "the first valid_lens[i] tokens are real: count them":
+            (lambda memory, lens: squeeze(memory, lens + 1), lambda memory, lens: squeeze(memory, lens - 1)),
         "the decoder takes it as a memory of one token: batch, tokens and features stay three dimensions": (
             lambda memory, lens: squeeze(memory, lens)[:, 0],
             lambda memory, lens: squeeze(memory, lens).expand_as(memory), lambda memory, lens: squeeze(memory, lens).mT,
@@ -222,17 +218,14 @@ exercise(
             {"mask": lambda n, training: None}, {"mask": lambda n, training: causal_mask(n).T},
             {"mask": lambda n, training: ~causal_mask(n)},
         ),
-        "when does a decoder have to be causal? Always: a mask that comes and goes measures nothing": {
-            "mask": lambda n, training: causal_mask(n) if training else None
-        },
-        "each token has a norm of its own: which numbers does yours take together?": {
-            "norm": lambda X: F.layer_norm(X, X.shape[1:])
-        },
+        "when does a decoder have to be causal? Always: a mask that comes and goes measures nothing":
+            {"mask": lambda n, training: causal_mask(n) if training else None},
+        "each token has a norm of its own: which numbers does yours take together?":
+            {"norm": lambda X: F.layer_norm(X, X.shape[1:])},
         "the first addition, too: the stream itself is added to": {"first": lambda X, Y, found: Y + found},
         "the last addition, too: the stream itself is added to": {"third": lambda X, Y, ffn: Y + ffn(Y)},
-        "the stream is X: what is added to must not have gone through a norm": {
-            "second": lambda X, Y, found: Y + found
-        },
+        "the stream is X: what is added to must not have gone through a norm":
+            {"second": lambda X, Y, found: Y + found},
         "this is post-norm: pre-norm has its norms before the layers": decode_post_norm,
         "a token sees itself, too": {"mask": lambda n, training: causal_mask(n).tril(-1)},
         "the stream goes on after cross-attention: what is added to what?": {"second": lambda X, Y, found: found},
@@ -249,9 +242,8 @@ exercise(
         "cross_attention is a layer with weights of its own: call it": {"layers": lambda back, across: (back, LOOK)},
         "where is the feed-forward network?": {"third": lambda X, Y, ffn: X},
         "where is the first residual connection?": {"first": lambda X, Y, found: found},
-        "a causal mask is for the target tokens: the whole source is known": {
-            "hide": lambda n, m: torch.ones(n, m, dtype=torch.bool).tril()
-        },
+        "a causal mask is for the target tokens: the whole source is known":
+            {"hide": lambda n, m: torch.ones(n, m, dtype=torch.bool).tril()},
         "there are two attentions: which of them is called where?": {"layers": lambda back, across: (across, back)},
         "pre-norm has no norm at the end of a block; a stack has one": {"third": lambda X, Y, ffn: norm(X + ffn(Y))},
     },

@@ -130,15 +130,12 @@ exercise(
             {"count": lambda same: same.tolist().index(False)}, {"count": count_while},
             {"count": lambda same: -1 if same.all() else same.long().argmin()},
         ),
-        "how many tokens has the draft? Each of them can be right": {
-            "count": lambda same: same[:-1].long().cumprod(0).sum()
-        },
-        "the wrong token itself does not count": {
-            "count": lambda same: min(len(same), int(same.long().cumprod(0).sum()) + 1)
-        },
-        "the first token of this draft is right: what does the decoder write after last?": (
-            {"count": lambda same: 0}, {"count": lambda same: int(same.all()) * len(same)}, count_late,
-        ),
+        "how many tokens has the draft? Each of them can be right":
+            {"count": lambda same: same[:-1].long().cumprod(0).sum()},
+        "the wrong token itself does not count":
+            {"count": lambda same: min(len(same), int(same.long().cumprod(0).sum()) + 1)},
+        "the first token of this draft is right: what does the decoder write after last?":
+            ({"count": lambda same: 0}, {"count": lambda same: int(same.all()) * len(same)}, count_late,),
         "the longest run of right tokens need not be the first": {"count": count_longest},
         "after the first wrong token later matches mean nothing": {"count": lambda same: same.sum()},
         "does greedy decoding write each token of the draft?": {"count": len},
@@ -193,18 +190,14 @@ exercise(
         )
     ),
     {
-        "label and input are the same token: what does the decoder learn from that? The loss would be 0": {
-            "ask": lambda inputs, labels, after, eos: inputs
-        },
-        "inputs and labels are views of the same tensor: what you write into one is in the other, too": {
-            "read": lambda inputs, labels, after, eos: torch.cat([inputs[:, :1], labels[:, :-1]], dim=1)
-        },
-        "the decoder has bos in front; eos is for the labels": (
-            {"begin": lambda bos, eos: eos}, {"begin": lambda bos, eos: eos, "end": lambda bos, eos: bos},
-        ),
-        "eos is an answer of the decoder, not a question to it": {
-            "read": lambda inputs, labels, after, eos: inputs.masked_fill(after == 1, eos)
-        },
+        "label and input are the same token: what does the decoder learn from that? The loss would be 0":
+            {"ask": lambda inputs, labels, after, eos: inputs},
+        "inputs and labels are views of the same tensor: what you write into one is in the other, too":
+            {"read": lambda inputs, labels, after, eos: torch.cat([inputs[:, :1], labels[:, :-1]], dim=1)},
+        "the decoder has bos in front; eos is for the labels":
+            ({"begin": lambda bos, eos: eos}, {"begin": lambda bos, eos: eos, "end": lambda bos, eos: bos},),
+        "eos is an answer of the decoder, not a question to it":
+            {"read": lambda inputs, labels, after, eos: inputs.masked_fill(after == 1, eos)},
         "bos and eos are given: other sentences have other numbers for them": (
             {"begin": lambda bos, eos: 10}, {"begin": lambda bos, eos: eos - 1}, {"end": lambda bos, eos: 11},
             {"end": lambda bos, eos: bos + 1},
@@ -233,18 +226,14 @@ exercise(
             {"ask": lambda inputs, labels, after, eos: follow(inputs, eos)},
             {"lens": lambda target, lens: lens.max().expand(len(lens))},
         ),
-        "how does the decoder learn where to stop?": {
-            "ask": lambda inputs, labels, after, eos: labels.masked_fill(after == 0, IGNORED)
-        },
-        "what does the loss ask at the padding? -100 keeps it quiet": {
-            "ask": lambda inputs, labels, after, eos: labels.where(after <= 0, follow(inputs, 0))
-        },
-        "the *next* token: at place 0 that is the first token of the row": {
-            "ask": lambda inputs, labels, after, eos: follow(labels, IGNORED)
-        },
-        "-100 after eos, not eos everywhere": {
-            "ask": lambda inputs, labels, after, eos: labels.masked_fill(after > 0, eos)
-        },
+        "how does the decoder learn where to stop?":
+            {"ask": lambda inputs, labels, after, eos: labels.masked_fill(after == 0, IGNORED)},
+        "what does the loss ask at the padding? -100 keeps it quiet":
+            {"ask": lambda inputs, labels, after, eos: labels.where(after <= 0, follow(inputs, 0))},
+        "the *next* token: at place 0 that is the first token of the row":
+            {"ask": lambda inputs, labels, after, eos: follow(labels, IGNORED)},
+        "-100 after eos, not eos everywhere":
+            {"ask": lambda inputs, labels, after, eos: labels.masked_fill(after > 0, eos)},
         "eos stands behind the last token that counts, not in its place": (
             {"lens": lambda target, lens: lens - 1},
             {"ask": lambda inputs, labels, after, eos: follow(inputs, 0).masked_fill(after == -1, eos)},

@@ -87,9 +87,8 @@ exercise(
         ),
         "within a patch: row by row, not column by column": ({"order": (2, 4, 5, 3, 1)}, {"order": (2, 4, 1, 5, 3)}),
         "token 1 lies to the right of token 0, not below it": ({"order": (4, 2, 3, 5, 1)}, {"order": (4, 2, 1, 3, 5)}),
-        "rows and columns are swapped, in the grid and in the patch": (
-            *({"order": (4, 2, 5, 3, 1)}, {"order": (4, 2, 1, 5, 3)}),
-        ),
+        "rows and columns are swapped, in the grid and in the patch":
+            (*({"order": (4, 2, 5, 3, 1)}, {"order": (4, 2, 1, 5, 3)}),),
         "all channels of a patch in one token": ({"order": (1, 2, 4, 3, 5)}, {"order": (1, 2, 4, 5, 3)}),
         "the channels of a pixel in their order: channel 0 first": lambda X, size: patchify(X.flip(1), size),
     },
@@ -123,12 +122,10 @@ exercise(
             {"scale": lambda X: X / X.max()}, {"scale": lambda X: (X - X.mean()) / X.std()},
             {"scale": lambda X: X / X.amax((1, 2), keepdim=True)},
         ),
-        "redraw the tokens: these four numbers lie in one row of the digit": {
-            "cut": lambda X: X.reshape(len(X), 16, 4)
-        },
-        "the order of the patches: the second one lies to the right of the first": {
-            "cut": lambda X: cut(X, 4, 2, 3, 5, 1)
-        },
+        "redraw the tokens: these four numbers lie in one row of the digit":
+            {"cut": lambda X: X.reshape(len(X), 16, 4)},
+        "the order of the patches: the second one lies to the right of the first":
+            {"cut": lambda X: cut(X, 4, 2, 3, 5, 1)},
         "the order within a patch: row by row": {"cut": lambda X: cut(X, 2, 4, 5, 3, 1)},
         "a pixel has at most 16: bring it into the range 0 to 1": {"scale": lambda X: X},
         "16 is the largest pixel of the whole data set, 255 that of other ones": {"scale": lambda X: X / 255},
@@ -138,9 +135,8 @@ exercise(
         "positions belong to tokens: yours belong to the digits of the batch": {"places": lambda P, b: P[:b, None]},
         "all tokens stand at the same place": {"places": lambda P, b: P[0]},
         "where are the positions?": {"places": lambda P, b: 0},
-        "P belongs to tokens, not to pixels: it is added after the projection, as it is": {
-            "places": lambda P, b: P / 16
-        },
+        "P belongs to tokens, not to pixels: it is added after the projection, as it is":
+            {"places": lambda P, b: P / 16},
     },
     claim="they are the tokens of the digits",
     verified="patches of the digit alone, from 0 to 1, each with a position of its own",

@@ -68,19 +68,16 @@ exercise(
     {
         "that is the accuracy with the patches white: how much is *lost*?": {"result": lambda b, a: a.mean()},
         "after minus before has the other sign": {"result": lambda b, a: (a - b).mean()},
-        "a price below 0 says that the patch misleads: keep the sign": (
-            {"result": lambda b, a: (b - a).mean().abs()}, {"result": lambda b, a: (b - a).mean().clamp(min=0)},
-        ),
+        "a price below 0 says that the patch misleads: keep the sign":
+            ({"result": lambda b, a: (b - a).mean().abs()}, {"result": lambda b, a: (b - a).mean().clamp(min=0)},),
         "as a share of all pictures, not as a number of them": {"result": lambda b, a: (b - a).sum()},
         "as a share, not per cent": {"result": lambda b, a: 100 * (b - a).mean()},
         "lost as a difference, not relative to the accuracy before": {"result": lambda b, a: 1 - a.mean() / b.mean()},
         "compare with y: some answers were wrong from the beginning": {"result": lambda b, a: 1 - a.mean()},
-        "compare with y: another answer need not be a lost one": (
-            lambda model, X, y, which, size: price(model, X, model(X).argmax(1), which, size)
-        ),
-        "the accuracy, not the loss": (
-            {"score": F.cross_entropy}, {"score": F.cross_entropy, "result": lambda before, after: after - before},
-        ),
+        "compare with y: another answer need not be a lost one":
+            lambda model, X, y, which, size: price(model, X, model(X).argmax(1), which, size),
+        "the accuracy, not the loss":
+            ({"score": F.cross_entropy}, {"score": F.cross_entropy, "result": lambda before, after: after - before},),
         "measure with the pictures as they were, too": {"result": lambda b, a: 0.0},
         "a mean over batches: a short last batch weighs as much there as a whole one": tuple(
             {"result": in_batches(count)} for count in (16, 32, 50, 64, 100, 128, 200, 256)
@@ -92,9 +89,8 @@ exercise(
             {"find": lambda which, rows, columns: (which % columns, which // columns)},
             {"find": lambda which, rows, columns: (which % rows, which // rows)},
         ),
-        "how many patches lie side by side? That need not be how many lie one above the other": {
-            "find": lambda which, rows, columns: (which // rows, which % rows)
-        },
+        "how many patches lie side by side? That need not be how many lie one above the other":
+            {"find": lambda which, rows, columns: (which // rows, which % rows)},
         "white is 0: you have painted it black": {"paint": lambda X, hidden: X.masked_fill(hidden, 1.0)},
         "white is 0: you have painted it grey": (
             {"paint": lambda X, hidden: X.masked_fill(hidden, 0.5)},
@@ -106,9 +102,8 @@ exercise(
             {"paint": lambda X, hidden: X.where(~hidden, X.amin(dim=(1, 2), keepdim=True))},
         ),
         "hide this patch, and keep the others": {"paint": lambda X, hidden: X.masked_fill(~hidden, 0.0)},
-        "all patches that anybody has named are white: one for each picture": {
-            "paint": lambda X, hidden: X.masked_fill(hidden.any(dim=0), 0.0)
-        },
+        "all patches that anybody has named are white: one for each picture":
+            {"paint": lambda X, hidden: X.masked_fill(hidden.any(dim=0), 0.0)},
         "a patch, not a piece of reshape: which pixels did you paint?": cut_by_reshape,
         "the whole patch: size pixels down and size to the right": {"paint": first_pixel},
     },

@@ -73,33 +73,25 @@ exercise(
     ),
     {
         "relative to what? Divide by the sum of all variances": {"relate": lambda left, C: left.trace()},
-        "relative to what? You return the mean squared error of a word": {
-            "relate": lambda left, C: left.trace() / len(C)
-        },
-        "squared error is asked for: you took a root": {
-            "relate": lambda left, C: (left.trace() / C.trace()).clamp(min=0).sqrt()
-        },
+        "relative to what? You return the mean squared error of a word":
+            {"relate": lambda left, C: left.trace() / len(C)},
+        "squared error is asked for: you took a root":
+            {"relate": lambda left, C: (left.trace() / C.trace()).clamp(min=0).sqrt()},
         "that is the part that is explained: what is left?": {"relate": lambda left, C: 1 - left.trace() / C.trace()},
         "one mixture per head: do not average the heads first": lambda A, C: measure(A.mean(0, keepdim=True), C),
-        "the trace is asked for: errors of different words do not cancel": {
-            "relate": lambda left, C: left.sum() / C.sum()
-        },
-        "related words tell something about each other: where is the rest of the covariance?": (
-            lambda A, C: measure(A, C.diagonal().diag())
-        ),
-        "that is right for unrelated words of equal variance: where is the covariance?": (
-            lambda A, C: 1 - project(A).trace() / len(C)
-        ),
-        "that needs the covariance on both sides: the best factors depend on it": {
-            "explain": lambda A, C: project(A) @ C
-        },
-        "add up the errors of all words, and then divide: no mean of ratios": {
-            "relate": lambda left, C: (left.diagonal() / C.diagonal()).mean()
-        },
+        "the trace is asked for: errors of different words do not cancel":
+            {"relate": lambda left, C: left.sum() / C.sum()},
+        "related words tell something about each other: where is the rest of the covariance?":
+            lambda A, C: measure(A, C.diagonal().diag()),
+        "that is right for unrelated words of equal variance: where is the covariance?":
+            lambda A, C: 1 - project(A).trace() / len(C),
+        "that needs the covariance on both sides: the best factors depend on it":
+            {"explain": lambda A, C: project(A) @ C},
+        "add up the errors of all words, and then divide: no mean of ratios":
+            {"relate": lambda left, C: (left.diagonal() / C.diagonal()).mean()},
         "that is the first word alone: all of them are asked for": {"relate": lambda left, C: left[0, 0] / C[0, 0]},
-        "E[u u] is a matrix: the mixtures of two heads are related, too": {
-            "explain": lambda A, C: C @ A.T / (A @ C @ A.T).diagonal() @ A @ C
-        },
+        "E[u u] is a matrix: the mixtures of two heads are related, too":
+            {"explain": lambda A, C: C @ A.T / (A @ C @ A.T).diagonal() @ A @ C},
         "divide by the number of heads? The best read-out uses them together": lambda A, C: measure(A, C) / len(A),
     },
     claim="it is the relative squared error of the best linear read-out",
@@ -206,43 +198,34 @@ exercise(
         ),
     ],
     {
-        "a mean over the heads is no head: it is PyTorch's default, look for average_attn_weights": {
-            "after": lambda weights, may: weights.mean(1)
-        },
-        "NaN: 0 times infinity? Or a row of -inf: in nn.MultiheadAttention True means ignore": {
-            "after": lambda weights, may: weights * math.nan
-        },
-        "the mask is the wrong way round: in nn.MultiheadAttention True means ignore": (
-            OPPOSITE, OPPOSITE | {"after": lambda weights, may: weights.where(~may.all(-1, keepdim=True), math.nan)}
-        ),
+        "a mean over the heads is no head: it is PyTorch's default, look for average_attn_weights":
+            {"after": lambda weights, may: weights.mean(1)},
+        "NaN: 0 times infinity? Or a row of -inf: in nn.MultiheadAttention True means ignore":
+            {"after": lambda weights, may: weights * math.nan},
+        "the mask is the wrong way round: in nn.MultiheadAttention True means ignore":
+            (OPPOSITE, OPPOSITE | {"after": lambda weights, may: weights.where(~may.all(-1, keepdim=True), math.nan)}),
         "the padding has weight: where are the valid lengths?": {"allow": everything},
-        "one key too many: with valid length 3 the keys 0, 1 and 2 count": {
-            "allow": lambda lens, n: valid_lens_mask((lens + 1).clamp(max=n), n)
-        },
-        "the padding must be masked before the softmax: rows now sum to less than 1": {
-            "allow": everything, "after": torch.mul
-        },
+        "one key too many: with valid length 3 the keys 0, 1 and 2 count":
+            {"allow": lambda lens, n: valid_lens_mask((lens + 1).clamp(max=n), n)},
+        "the padding must be masked before the softmax: rows now sum to less than 1":
+            {"allow": everything, "after": torch.mul},
         "what was left after the softmax does not tell what the weights would be without the padding": (
             {"allow": everything, "after": renormalise},
             {"allow": everything, "after": lambda weights, may: renormalise(weights, may).nan_to_num()},
         ),
         "padded queries ask as well: only padded keys are hidden": {"after": lambda weights, may: weights * may.mT},
         "each example has a length of its own": {"allow": lambda lens, n: valid_lens_mask(lens[:1].expand_as(lens), n)},
-        "that is causal: only padded keys are hidden": {
-            "allow": lambda lens, n: valid_lens_mask(lens, n) & torch.ones(n, n).bool().tril()
-        },
+        "that is causal: only padded keys are hidden":
+            {"allow": lambda lens, n: valid_lens_mask(lens, n) & torch.ones(n, n).bool().tril()},
         "the layer has a bias: where is in_proj_bias?": {"bias": False},
         "how long is the dot product in one head? You divide by the root of d": {"divide": lambda d, h: math.sqrt(d)},
         "the scores are not scaled": {"divide": lambda d, h: 1.0},
-        "which numbers does a head own? Cut each token into heads, then transpose": {
-            "split": lambda part, h: part.reshape(len(part) * h, part.shape[1], -1)
-        },
-        "which example does each row of your mask belong to? The heads of one example stand next to each other": {
-            "spread": lambda mask, h: mask.repeat(h, 1, 1)
-        },
-        "that is the mean over the heads, once for each head": {
-            "after": lambda weights, may: weights.mean(1, keepdim=True).expand_as(weights)
-        },
+        "which numbers does a head own? Cut each token into heads, then transpose":
+            {"split": lambda part, h: part.reshape(len(part) * h, part.shape[1], -1)},
+        "which example does each row of your mask belong to? The heads of one example stand next to each other":
+            {"spread": lambda mask, h: mask.repeat(h, 1, 1)},
+        "that is the mean over the heads, once for each head":
+            {"after": lambda weights, may: weights.mean(1, keepdim=True).expand_as(weights)},
     },
     claim="these are the weights of each head",
     verified="one map for each head, no weight on padding whatever the scores, for several sizes, "

@@ -86,58 +86,45 @@ exercise(
     ],
     {
         "the scores are not scaled": {"divide": lambda d, h: 1.0},
-        "what must one query's weights add up to? The softmax goes over the keys": {
-            "weigh": lambda scores, h: scores.softmax(1)
-        },
+        "what must one query's weights add up to? The softmax goes over the keys":
+            {"weigh": lambda scores, h: scores.softmax(1)},
         "a score is a sum of d/h products: you divide by d/h, not by its root": {"divide": lambda d, h: d / h},
-        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_in": {
-            "cut": lambda W, h: [part.T for part in by_heads(W, h)]
-        },
+        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_in":
+            {"cut": lambda W, h: [part.T for part in by_heads(W, h)]},
         "who asks, and who is asked? Each head has its queries first, then its keys": {"roles": (1, 0, 2)},
         "the values come last: queries, keys, values": {"roles": (0, 2, 1)},
         "where is W_o?": {"last": lambda X, W: X},
         "W_o is applied as XWᵀ, too": {"last": lambda X, W: X @ W},
         "that is one head: num_heads is not used": lambda X, W_in, W_o, h: attend(X, W_in, W_o, 1),
-        "that is one head as wide as all of them: cut queries and keys, too": (
-            lambda X, W_in, W_o, h: attend(X, torch.cat(by_heads(W_in, h)), W_o, 1)
-        ),
-        "in PyTorch's in_proj_weight all queries come first. Here head 0 comes first, with all that it has": {
-            "cut": lambda W, h: W.chunk(3)
-        },
-        "a role owns d/h neighbouring rows of its head, not every third one": {
-            "cut": lambda W, h: [W[i::3] for i in range(3)]
-        },
+        "that is one head as wide as all of them: cut queries and keys, too":
+            lambda X, W_in, W_o, h: attend(X, torch.cat(by_heads(W_in, h)), W_o, 1),
+        "in PyTorch's in_proj_weight all queries come first. Here head 0 comes first, with all that it has":
+            {"cut": lambda W, h: W.chunk(3)},
+        "a role owns d/h neighbouring rows of its head, not every third one":
+            {"cut": lambda W, h: [W[i::3] for i in range(3)]},
         "how long is the dot product in one head? You divide by the root of d": {"divide": lambda d, h: math.sqrt(d)},
-        "that is the root of the width of a head's rows, 3d/h: queries alone are d/h wide": {
-            "divide": lambda d, h: math.sqrt(3 * d / h)
-        },
+        "that is the root of the width of a head's rows, 3d/h: queries alone are d/h wide":
+            {"divide": lambda d, h: math.sqrt(3 * d / h)},
         PIECES: {"split": split_by_reshape, "join": join_by_reshape},
         f"{PIECES} - on the way there": {"split": split_by_reshape},
         "the way back needs a transpose, too: the heads of one token belong next to each other": (
             {"join": join_by_reshape},
             {"join": lambda X, h: join_by_reshape(HEADS(X, h).transpose(0, 1).flatten(0, 1), h)},
         ),
-        "W_o sees the heads side by side: all columns of head 0, then all of head 1": {
-            "join": lambda X, h: HEADS(X, h).permute(0, 2, 3, 1).flatten(2)
-        },
-        "each head has weights of its own: the softmax goes over the keys, not over the heads": {
-            "weigh": lambda scores, h: HEADS(scores, h).softmax(1).flatten(0, 1)
-        },
-        "that is the root of the number of heads: how many products does a score add up?": {
-            "divide": lambda d, h: math.sqrt(h)
-        },
-        "a head owns d/h neighbouring columns, not every h-th column": {
-            "split": lambda X, h: transpose_qkv(X.unflatten(2, (-1, h)).mT.flatten(2), h)
-        },
-        "your scores are heads by heads: within each token, heads look at heads. Which two axes should they have?": {
-            "split": lambda X, h: X.unflatten(2, (h, -1)), "join": lambda X, h: X.flatten(2)
-        },
-        "what is the width before W_o? The heads are concatenated, not averaged": {
-            "join": lambda X, h: HEADS(X, h).mean(1).repeat(1, 1, h)
-        },
-        "what is the width before W_o? The heads are concatenated, not summed": {
-            "join": lambda X, h: HEADS(X, h).sum(1).repeat(1, 1, h)
-        },
+        "W_o sees the heads side by side: all columns of head 0, then all of head 1":
+            {"join": lambda X, h: HEADS(X, h).permute(0, 2, 3, 1).flatten(2)},
+        "each head has weights of its own: the softmax goes over the keys, not over the heads":
+            {"weigh": lambda scores, h: HEADS(scores, h).softmax(1).flatten(0, 1)},
+        "that is the root of the number of heads: how many products does a score add up?":
+            {"divide": lambda d, h: math.sqrt(h)},
+        "a head owns d/h neighbouring columns, not every h-th column":
+            {"split": lambda X, h: transpose_qkv(X.unflatten(2, (-1, h)).mT.flatten(2), h)},
+        "your scores are heads by heads: within each token, heads look at heads. Which two axes should they have?":
+            {"split": lambda X, h: X.unflatten(2, (h, -1)), "join": lambda X, h: X.flatten(2)},
+        "what is the width before W_o? The heads are concatenated, not averaged":
+            {"join": lambda X, h: HEADS(X, h).mean(1).repeat(1, 1, h)},
+        "what is the width before W_o? The heads are concatenated, not summed":
+            {"join": lambda X, h: HEADS(X, h).sum(1).repeat(1, 1, h)},
     },
     claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
     verified="right for one, two and three heads, six sets of sizes, and very high scores",

@@ -201,13 +201,11 @@ exercise(
         ),
     ),
     {
-        "the first output knows later tokens: which of them has the model seen by then?": (
-            lambda layer, encoding, X: layer(*[encoding(X)] * 3)
-        ),
+        "the first output knows later tokens: which of them has the model seen by then?":
+            lambda layer, encoding, X: layer(*[encoding(X)] * 3),
         "each token asks itself alone: which tokens does the newest one ask?": {"asked": lambda kept: kept[:, -1:]},
-        "the newest token asks itself, too: is it among the keys?": {
-            "asked": lambda kept: kept[:, : max(kept.shape[1] - 1, 1)]
-        },
+        "the newest token asks itself, too: is it among the keys?":
+            {"asked": lambda kept: kept[:, : max(kept.shape[1] - 1, 1)]},
         **{hint: {"query": _PLACES[place]} for hint, place in _QUERY.items()},
         **{
             hint.format(what): dict.fromkeys(parts, _PLACES[place])
@@ -220,18 +218,14 @@ exercise(
         "how many tokens are kept? The newest one asks all those before it": tuple(
             partial(decode, asked=lambda kept, most=most: kept[:, -most:]) for most in range(2, 12)
         ),
-        "positions come from encoding(X, offset=...): are there some of your own?": (
-            lambda layer, encoding, X: decode(layer, d2l.PositionalEncoding(X.shape[2], 0), X)
-        ),
-        "encoding need not add a table to X: is it called with the tokens themselves?": (
-            lambda layer, encoding, X: decode(layer, lambda Z: Z + encoding(0 * Z), X)
-        ),
-        "layer has weights of its own: where is it called?": (
-            lambda layer, encoding, X: decode(d2l.DotProductAttention(0), encoding, X)
-        ),
-        "the first one is right: what about the others?": (
-            lambda layer, encoding, X: decode(layer, encoding, X[:1].expand_as(X))
-        ),
+        "positions come from encoding(X, offset=...): are there some of your own?":
+            lambda layer, encoding, X: decode(layer, d2l.PositionalEncoding(X.shape[2], 0), X),
+        "encoding need not add a table to X: is it called with the tokens themselves?":
+            lambda layer, encoding, X: decode(layer, lambda Z: Z + encoding(0 * Z), X),
+        "layer has weights of its own: where is it called?":
+            lambda layer, encoding, X: decode(d2l.DotProductAttention(0), encoding, X),
+        "the first one is right: what about the others?":
+            lambda layer, encoding, X: decode(layer, encoding, X[:1].expand_as(X)),
     },
     claim="one by one gives the same as all at once",
     verified=(

@@ -93,13 +93,11 @@ exercise(
         "pairs stand side by side: columns 0 and 1 have one frequency": {"join": lambda pair: torch.cat(pair, 1)},
         "the exponent is 2j/d: what is 2j for the second pair?": {"omega": lambda two_j, d: 100 ** (-two_j / d)},
         "row 0 of the result is position start": lambda start, num_steps, d: make_table(0, num_steps, d),
-        "a large angle plus π/2 is rounded: is the cosine itself computed?": {
-            "pair": lambda a: (a.sin(), (a + math.pi / 2).sin())
-        },
+        "a large angle plus π/2 is rounded: is the cosine itself computed?":
+            {"pair": lambda a: (a.sin(), (a + math.pi / 2).sin())},
         "positions count from 0": lambda start, num_steps, d: make_table(start + 1, num_steps, d),
-        "the exponent has a minus: each pair is slower than the one before": {
-            "omega": lambda two_j, d: 10000 ** (two_j / d)
-        },
+        "the exponent has a minus: each pair is slower than the one before":
+            {"omega": lambda two_j, d: 10000 ** (two_j / d)},
         "2j is 0, 2, 4, ...: is it doubled twice?": {"omega": lambda two_j, d: 10000 ** (-2 * two_j / d)},
         "from 2π / ω_j positions to a full turn: an angle is i times ω_j, without 2π": {"turns": 2 * math.pi},
         "angles are in radians, as sin and cos of torch take them": {"turns": math.pi / 180},

@@ -76,26 +76,20 @@ exercise(
         "one key fewer already holds the share": {"more": 1},
         "return a whole number of keys": count_endless,
         "the softmax takes powers of e, not of 2": lambda slope, share: count_keys(slope * math.log(2), share),
-        "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?": (
-            lambda slope, share: 1
-        ),
-        "does the slope come in twice? At each place the score falls by it once": (
-            lambda slope, share: count_keys(2 * slope, share)
-        ),
+        "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?":
+            lambda slope, share: 1,
+        "does the slope come in twice? At each place the score falls by it once":
+            lambda slope, share: count_keys(2 * slope, share),
         "these keys hold the rest: where is the share?": lambda slope, share: count_keys(slope, 1 - share),
-        "there a single key falls to that share of the nearest one's weight: add them up": (
-            lambda slope, share: int(count_endless(slope, 1 - share))
-        ),
+        "there a single key falls to that share of the nearest one's weight: add them up":
+            lambda slope, share: int(count_endless(slope, 1 - share)),
         "the nearest key has the largest weight: which sign has the penalty?": {"sign": 1},
-        "a share is between 0 and 1, and so are weights: how large is the share that you compare with?": (
-            lambda slope, share: 4096, lambda slope, share: 4097
-        ),
-        "more keys than there are: that is for a sequence without an end. Here the weights of 4096 keys sum to 1": (
-            lambda slope, share: math.ceil(count_endless(slope, share))
-        ),
-        "all keys? Do the weights of these 4096 sum to 1, and do you add them up, or look at single ones?": (
-            lambda slope, share: min(math.ceil(count_endless(slope, share)), 4096)
-        ),
+        "a share is between 0 and 1, and so are weights: how large is the share that you compare with?":
+            (lambda slope, share: 4096, lambda slope, share: 4097),
+        "more keys than there are: that is for a sequence without an end. Here the weights of 4096 keys sum to 1":
+            lambda slope, share: math.ceil(count_endless(slope, share)),
+        "all keys? Do the weights of these 4096 sum to 1, and do you add them up, or look at single ones?":
+            lambda slope, share: min(math.ceil(count_endless(slope, share)), 4096),
     },
     claim="it finds the smallest number of keys",
     verified="right for 7 pairs of a slope and a share, also where the sequence ends while weights are large",
@@ -152,21 +146,17 @@ exercise(
         for seed, (m, n, p) in enumerate(((3, 5, 12), (4, 4, 8), (1, 7, 4), (2, 14, 64)))
     ),
     {
-        "the queries are the last tokens: where does the first of them stand?": (
-            FIRST, *(FIRST | a | b for a, b in ((KEYS, SLOW), (KEYS, VALUES), (SLOW, VALUES), (KEYS, SLOW | VALUES)))
-        ),
+        "the queries are the last tokens: where does the first of them stand?":
+            (FIRST, *(FIRST | a | b for a, b in ((KEYS, SLOW), (KEYS, VALUES), (SLOW, VALUES), (KEYS, SLOW | VALUES)))),
         "the last query stands at the last key: which position is that?": tuple(
             {"query": lambda m, n, more=more: torch.arange(n - m, n) + more} for more in (1, -1)
         ),
-        "the queries are the last of the n tokens, not the ones after them": {
-            "query": lambda m, n: torch.arange(n, n + m)
-        },
-        "both turn by +iω, as in the starter's turn: now both turn the other way": {
-            "query": lambda m, n: -torch.arange(n - m, n), **KEYS
-        },
-        "both turn by +iω, as in the starter's turn: the query turns the other way": {
-            "query": lambda m, n: -torch.arange(n - m, n)
-        },
+        "the queries are the last of the n tokens, not the ones after them":
+            {"query": lambda m, n: torch.arange(n, n + m)},
+        "both turn by +iω, as in the starter's turn: now both turn the other way":
+            {"query": lambda m, n: -torch.arange(n - m, n), **KEYS},
+        "both turn by +iω, as in the starter's turn: the query turns the other way":
+            {"query": lambda m, n: -torch.arange(n - m, n)},
         "the first query stands at 0 and turns the other way": {"query": lambda m, n: -torch.arange(m)},
         "the queries do not turn at all": {"query": lambda m, n: torch.zeros(m)},
         "queries and keys turn the same way: what is left of i and j in the score?": (KEYS, KEYS | SLOW | VALUES),
@@ -185,9 +175,8 @@ exercise(
             {"weigh": lambda scores: hide(scores, scores.shape[1] - len(scores) + 1)},
             {"weigh": partial(hide, diagonal=1)},
         ),
-        "the weights of one query sum to 1: along which dimension do yours?": {
-            "weigh": lambda scores: scores.softmax(0)
-        },
+        "the weights of one query sum to 1: along which dimension do yours?":
+            {"weigh": lambda scores: scores.softmax(0)},
         "scores become weights with a softmax: where is it?": {"weigh": lambda scores: scores},
     },
     claim="it is attention with turned queries and keys",

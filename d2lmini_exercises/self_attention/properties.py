@@ -65,21 +65,16 @@ exercise(
                 if k < (11, 13, 12)[dim]
             ),
         ),
-        "equivariant is not invariant: shuffle the output as well": {
-            "difference": lambda g, X, order: g(X[:, order]) - g(X)
-        },
-        "that is how far a shuffle moves the output: where does g see a shuffled input?": {
-            "difference": lambda g, X, order: g(X) - g(X)[:, order]
-        },
-        "PX is X[:, order]: you shuffle both with the inverse of this order": (
-            lambda g, X, order: err(g, X, invert(order))
-        ),
-        "the difference of absolute values is another thing than the absolute value of the difference": {
-            "difference": lambda g, X, order: g(X[:, order]).abs() - g(X)[:, order].abs()
-        },
-        "which token of X stands at place 0 on each of your two sides? It must be the same one": {
-            "difference": lambda g, X, order: g(X[:, order]) - g(X)[:, invert(order)]
-        },
+        "equivariant is not invariant: shuffle the output as well":
+            {"difference": lambda g, X, order: g(X[:, order]) - g(X)},
+        "that is how far a shuffle moves the output: where does g see a shuffled input?":
+            {"difference": lambda g, X, order: g(X) - g(X)[:, order]},
+        "PX is X[:, order]: you shuffle both with the inverse of this order":
+            lambda g, X, order: err(g, X, invert(order)),
+        "the difference of absolute values is another thing than the absolute value of the difference":
+            {"difference": lambda g, X, order: g(X[:, order]).abs() - g(X)[:, order].abs()},
+        "which token of X stands at place 0 on each of your two sides? It must be the same one":
+            {"difference": lambda g, X, order: g(X[:, order]) - g(X)[:, invert(order)]},
     },
     claim="it is the largest absolute entry of g(PX) - P g(X)",
     verified=f"right for {len(LAYERS)} layers, equivariant or not, with parameters, of other widths, and three sizes",
@@ -115,13 +110,11 @@ exercise(
         "the scores are not scaled by √d": {"divide": lambda n, d: 1},
         "d is the width of a token, not the number of tokens": {"divide": lambda n, d: n**0.5},
         "divide by the root of d, not by d": {"divide": lambda n, d: d},
-        "the range is over the tokens of one feature, not over the features of one token": {
-            "spread": lambda X: (X.amax(1) - X.amin(1)).max()
-        },
+        "the range is over the tokens of one feature, not over the features of one token":
+            {"spread": lambda X: (X.amax(1) - X.amin(1)).max()},
         "take each feature alone: largest minus smallest over the tokens": {"spread": lambda X: X.max() - X.min()},
-        "the largest over the features is asked for, not their mean": {
-            "spread": lambda X: (X.amax(0) - X.amin(0)).mean()
-        },
+        "the largest over the features is asked for, not their mean":
+            {"spread": lambda X: (X.amax(0) - X.amin(0)).mean()},
         "largest minus smallest is asked for, not the standard deviation": {"spread": lambda X: X.std(0).max()},
         "each layer computes new weights from its own input": {"frozen": True},
         "each query's weights add up to 1: along which dimension does the softmax go?": {"dim": 0},

@@ -65,23 +65,20 @@ exercise(
             {"mean": lambda g: g.mean(0).abs()}, {"mean": lambda g: g.sum(0).abs()},
             {"mean": lambda g: (g.mean(0) / len(g)).abs()}
         ),
-        "where is the trained model? At which gates is the gradient to be taken?": (
-            {"at": 0.0}, {"at": 0.0, "mean": lambda g: g.mean(0)}
-        ),
+        "where is the trained model? At which gates is the gradient to be taken?":
+            ({"at": 0.0}, {"at": 0.0, "mean": lambda g: g.mean(0)}),
         "absolute values, not squares": (
             {"mean": lambda g: g.square().mean(0)}, {"mean": lambda g: g.square().mean(0).sqrt()},
             {"mean": lambda g: g.norm(dim=0)}
         ),
-        "the mean over the examples, not the one in the middle": (
-            {"mean": lambda g: g.abs().median(0).values}, {"mean": lambda g: g.abs().quantile(0.5, 0)}
-        ),
+        "the mean over the examples, not the one in the middle":
+            ({"mean": lambda g: g.abs().median(0).values}, {"mean": lambda g: g.abs().quantile(0.5, 0)}),
         "divide by num_examples, whatever it was above": {"mean": lambda g: g.abs().sum(0) / 128},
         "the largest example is not the mean": {"mean": lambda g: g.abs().amax(0)},
         "removing the head is ablation; the gradient is at gates 1": lambda losses, h, n: torch.zeros(h),
         "the mean over the examples, not their sum": {"mean": lambda g: g.abs().sum(0)},
-        "the mean of the losses has a gradient that is divided already: divide once": (
-            {"mean": lambda g: g.abs().mean(0) / len(g)}
-        ),
+        "the mean of the losses has a gradient that is divided already: divide once":
+            {"mean": lambda g: g.abs().mean(0) / len(g)},
         "divide by the number of examples, not of heads": {"mean": lambda g: g.abs().sum(0) / g.shape[1]},
     },
     claim="it is the mean of the absolute gradients at gates 1",
@@ -181,33 +178,26 @@ exercise(
         "weights = torch.eye(5)[None, [0, 1, 2, 1, 4]]; letters = torch.tensor([[0, 1, 2, 0, 1]])",
     ),
     {
-        "that is the weight on the letter itself; what came after it stands one column further": {
-            "find": lambda earlier: earlier
-        },
+        "that is the weight on the letter itself; what came after it stands one column further":
+            {"find": lambda earlier: earlier},
         "that is what came before it: one column to the other side": {"find": lambda earlier: move(earlier, -1)},
-        "the letter may have occurred several times: all of these places count": {
-            "find": lambda earlier: move(earlier & (earlier.flip(2).cumsum(2).flip(2) == 1))
-        },
-        "the letter may have occurred several times, not only at first": {
-            "find": lambda earlier: move(earlier & (earlier.cumsum(2) == 1))
-        },
-        "the weights on all of these places add up: a sum, not the largest of them": {
-            "total": lambda found: found.amax(2)
-        },
-        "the mean of no places is NaN: what should come out where no letter occurs twice?": {
-            "average": lambda scores, counted: average(scores, counted, nothing=math.nan)
-        },
+        "the letter may have occurred several times: all of these places count":
+            {"find": lambda earlier: move(earlier & (earlier.flip(2).cumsum(2).flip(2) == 1))},
+        "the letter may have occurred several times, not only at first":
+            {"find": lambda earlier: move(earlier & (earlier.cumsum(2) == 1))},
+        "the weights on all of these places add up: a sum, not the largest of them":
+            {"total": lambda found: found.amax(2)},
+        "the mean of no places is NaN: what should come out where no letter occurs twice?":
+            {"average": lambda scores, counted: average(scores, counted, nothing=math.nan)},
         "the mean is over all places, whatever sequence they belong to": (
             {"average": each},
             {"average": lambda scores, counted: each(scores[counted.any(1)], counted[counted.any(1)]).nan_to_num()},
         ),
         "places whose letter is new do not count": {"count": lambda same, scores: same.any(2)},
-        "only what stands earlier in the same sequence counts: what does your code keep from the one before?": (
-            one_memory
-        ),
-        "a place whose letter has occurred before counts, even if it looks elsewhere": {
-            "count": lambda same, scores: scores > 0
-        },
+        "only what stands earlier in the same sequence counts: what does your code keep from the one before?":
+            one_memory,
+        "a place whose letter has occurred before counts, even if it looks elsewhere":
+            {"count": lambda same, scores: scores > 0},
         "a mean, not a sum": {"average": lambda scores, counted: scores.sum()},
         "the weights of one place add up; the mean is over places": (
             lambda letters, weights: (

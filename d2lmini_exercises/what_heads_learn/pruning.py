@@ -124,27 +124,23 @@ exercise(
     prune,
     tuple(Case(f"num_heads, keep = {n}, {keep}; loss = lambda g: {code}") for code, n, keep in LOSSES),
     {
-        "return the heads that stay, not those that go": (
-            lambda loss, n, keep: sorted({*range(n)} - {*prune(loss, n, keep)})
-        ),
+        "return the heads that stay, not those that go":
+            lambda loss, n, keep: sorted({*range(n)} - {*prune(loss, n, keep)}),
         FEW: tuple(lambda loss, n, keep, by=by: prune(loss, n, max(keep + by, 0)) for by in (-1, 1)),
         "does each round begin with a fresh comparison? Its losses may all be larger than those of the last one": tuple(
             {"fresh": False, "place": place} for place in (0, 1, -1)
         ),
         "is each choice made afresh? After one twin has gone, how important is the other?": {"reopen": True},
-        "those are the least missed ones: they go, the others stay": (
-            {"change": lambda loss: -loss}, {"change": lambda loss: -loss, "reopen": True}
-        ),
+        "those are the least missed ones: they go, the others stay":
+            ({"change": lambda loss: -loss}, {"change": lambda loss: -loss, "reopen": True}),
         "losses may be as large as you like: what is the first of them compared with?": (
             *({"start": start, "place": place} for start in (10, 100, 1e4, 1e6) for place in (0, 1, -1)),
             {"change": lambda loss: min(loss, 100.0)},
         ),
-        "begin with all heads: which set with one head fewer has the lowest loss? Go on from there": (
-            prune_forward, prune_best
-        ),
-        "losses are below 0 here, and -5 is smaller than -2: which head goes first?": (
-            {"change": abs}, {"change": lambda loss: max(0.0, loss)}
-        ),
+        "begin with all heads: which set with one head fewer has the lowest loss? Go on from there":
+            (prune_forward, prune_best),
+        "losses are below 0 here, and -5 is smaller than -2: which head goes first?":
+            ({"change": abs}, {"change": lambda loss: max(0.0, loss)}),
     },
     claim="at each step the least missed head goes",
     verified="measured again after each removal: one of two twins stays",
@@ -237,15 +233,13 @@ exercise(
             {"excess": lambda both, a, b, whole=whole, cut=cut: whole(both) - cut(a) - cut(b)}
             for cut in (abs, bound) for whole in (cut, float)
         ),
-        "these two cost less together than the sum: the right difference, but the wrong end of it": (
-            {"best": min}, {"excess": lambda both, a, b: abs(both - a - b)}
-        ),
+        "these two cost less together than the sum: the right difference, but the wrong end of it":
+            ({"best": min}, {"excess": lambda both, a, b: abs(both - a - b)}),
         "of these two the ratio is largest; a difference counts: cost of both minus the single costs, each once": tuple(
             {"excess": lambda both, a, b, eps=eps: both / (a + b + eps)} for eps in (1e-6, 1e-9)
         ),
-        "these two cost most together, as heads with different tasks may: what do they cost beyond the sum?": {
-            "excess": lambda both, a, b: both
-        },
+        "these two cost most together, as heads with different tasks may: what do they cost beyond the sum?":
+            {"excess": lambda both, a, b: both},
         "begin with the whole model, where all gates are 1, and remove": lambda loss, n: find(lambda g: loss(1 - g), n),
         "two differences may differ by less than 1: do you round them?": tuple(
             {"excess": lambda both, a, b, cut=cut: cut(both - a - b)} for cut in (round, int)
@@ -254,9 +248,8 @@ exercise(
             {"skip": lambda i, j, n: i == 0}, {"skip": lambda i, j, n: j == n - 1}, {"skip": lambda i, j, n: j > i + 1}
         ),
         "open the gates again before you close those of the next pair": {"off": lambda i, j: (*range(i, j + 1),)},
-        "these two cost least together; what is left beyond the single costs, each once?": {
-            "best": min, "excess": lambda both, a, b: both
-        },
+        "these two cost least together; what is left beyond the single costs, each once?":
+            {"best": min, "excess": lambda both, a, b: both},
     },
     claim="the removal of both costs most beyond the sum",
     verified="the two heads that can stand in for each other, not the two that cost most",
