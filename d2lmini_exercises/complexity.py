@@ -79,8 +79,7 @@ def _name(knob: str, table: dict[str, Any]) -> dict[str, tuple[dict[str, Any], .
 
 
 _UNIT = "our unit is 2: a multiplication and an addition. Where is it missing?"
-exercise(
-    "debug-counter", count,
+exercise("debug-counter", count,
     tuple(f"n, m, d, num_heads = {sizes}" for sizes in ("7, 11, 27, 9", "9, 4, 8, 1", "6, 10, 12, 4")),
     {
         **_name("projections", _list_projections(9)), **_name("mixing", _list_mixings(7, 11, 9, 3)),
@@ -112,8 +111,7 @@ def use_formula(formula: Any, n: float, d: float, h: float) -> Any:
         raise WrongAnswer("it is a formula", hint, got=type(error).__name__) from error
 
 
-exercise(
-    "measure-additive",
+exercise("measure-additive",
     count_additive,
     (
         *(f"n, d, h = {sizes}" for sizes in ("9, 14, 20", "7, 4, 3", "3, 16, 16", "20, 1, 3")),

@@ -54,8 +54,7 @@ def kernels(into: Any, out: Any) -> tuple[dict[str, Any], ...]:
     return {"into": into, "out": out}, {"into": into}, {"out": out}
 
 
-exercise(
-    "port-a-layer", port,
+exercise("port-a-layer", port,
     tuple(
         f"torch.manual_seed({d}); num_heads = {h}; state = "
         f"{{name: torch.randn_like(W) for name, W in nn.MultiheadAttention({d}, {h}).state_dict().items()}}"
@@ -130,8 +129,7 @@ def measure(
     return gap(ours, theirs) / size(ours, theirs)
 
 
-exercise(
-    "measure-rounding",
+exercise("measure-rounding",
     measure,
     tuple(
         Case(f"ours = torch.tensor({ours}); theirs = torch.tensor({theirs})", tolerance=1e-6)

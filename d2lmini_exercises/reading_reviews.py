@@ -36,8 +36,7 @@ LOUD = [
     [[-3.0, 1.0], [-4.0, -1.0], [-2.0, 3.0], [5000.0, 5000.0]],
 ]
 FEW = [[[2.0, -1.0], [3.0, -3.0]], [[6.0, 7.0], [8.0, 5000.0]], [[-1.0, 1.0], [-2.0, 4.0]]]
-exercise(
-    "debug-maximum", maximum,
+exercise("debug-maximum", maximum,
     tuple(
         Case(f"H = torch.tensor({rows}); valid_lens = torch.tensor({lens})", hint)
         for rows, lens, hint in (
@@ -137,8 +136,7 @@ SCORE = (
     "w = torch.tensor([7.0, 0.5, 3.0, -2.0, 1.0, -4.0]); "
     "score = lambda t: (w[t] * torch.arange(1, len(t) + 1)).sum() + w[t].sum()**2 / 10"
 )
-exercise(
-    "effect-of-words", measure,
+exercise("effect-of-words", measure,
     tuple(
         f"tokens = torch.tensor({tokens}); width = {width}; {SCORE}"
         for tokens, width in (
@@ -192,8 +190,7 @@ def enough(
     return next((k for k in range(least(pairs), pairs + 1) if rare(tail(k, pairs), chance)), none(pairs))
 
 
-exercise(
-    "by-luck",
+exercise("by-luck",
     enough,
     tuple(
         f"pairs = {pairs}; chance = {chance}"

@@ -112,18 +112,15 @@ DRAWN = draw(4, most=9, X=(2, 3, 4))
 INPUTS = (
     (DRAWN, THREE, 1e-3),  # which epsilon it is does not show yet
     (
-        draw(5, most=9, X=(3, 2, 5)) + "; mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)",
-        "[torch.cos, mix]",
+        draw(5, most=9, X=(3, 2, 5)) + "; mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)", "[torch.cos, mix]",
         1e-3,
     ),
     ("X = torch.full((1, 2, 4), 2.0)", SIN, 1e-4),
     (TINY, NOTHING, 1e-4),  # here the last norm is the first one, too
-    (TINY, f"2 * {NOTHING}", 1e-4),
-    (f"{DRAWN}; X = X / 2000", SIN, 1e-4),
+    (TINY, f"2 * {NOTHING}", 1e-4), (f"{DRAWN}; X = X / 2000", SIN, 1e-4),
     (DRAWN, "[torch.sin, torch.cos, torch.tanh, torch.sin]", 1e-3),
-)
-exercise(
-    "add-norm", run_stack,
+)  # fmt: skip
+exercise("add-norm", run_stack,
     tuple(
         Case(f"{code}; layers = {layers}; norm_first = {norm_first}", tolerance=tolerance, trained=code == DRAWN)
         for code, layers, tolerance in INPUTS
@@ -229,8 +226,7 @@ CODE = (
     "import d2lmini as d2l; look = d2l.DotProductAttention(0); ffn = lambda X: X.cumsum(dim=-1).sin(); "
     "attention = lambda *inputs, **others: 2 * look(*inputs, **others)"
 )
-exercise(
-    "debug-block", block,
+exercise("debug-block", block,
     (
         *(
             Case(f"{draw(seed, most=9, X=shape)}; valid_lens = torch.tensor({lens}); {CODE}")

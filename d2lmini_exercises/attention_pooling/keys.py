@@ -53,8 +53,7 @@ def difference(step: float, left: float, right: float) -> Any:
 
 
 MOMENT: dict[str, Any] = {"of_keys": nothing, "of_values": nothing}
-exercise(
-    "query-gradient", differentiate,
+exercise("query-gradient", differentiate,
     [
         *(
             Case(draw(seed, query=(d,), keys=(m, d), values=(m, v)), tolerance=1e-3)
@@ -157,8 +156,7 @@ ALL, PLAIN, HUGE = [[1, 1, 1], [1, 1, 1]], [[7], [1], [-8]], [[1e30], [1], [-8]]
 DEEP = [[-2.5, 0, 0, 0], [-3, 0, 0, 0], [-3, 0, 0, 0]]
 HIGH = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]]
 APART = [[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
-exercise(
-    "masked-pooling", leave_out,
+exercise("masked-pooling", leave_out,
     (
         Case(draw(3, queries=(2, 9), keys=(6, 9), values=(6, 3)) + "; mask = torch.ones(2, 6).bool()"),
         Case(

@@ -47,8 +47,7 @@ def use(answer: Any, X: Tensor, valid_lens: Tensor) -> Any:
 
 FIT = "does every constant in your code fit? float16 ends at 65504"
 SCORES = "X = torch.tensor([[[0.0, 1, 2, 1], [1, 0, 0, 2]], [[2, 0, 1, 0], [0, 2, 2, 1]]])"
-exercise(
-    "debug-masked-softmax", softmax,
+exercise("debug-masked-softmax", softmax,
     (
         Case(
             f"{SCORES}; valid_lens = torch.tensor([2, 3])",

@@ -129,8 +129,7 @@ def write(seed: int, batch: int, n: int, d: int, window: int, *, again: bool) ->
 
 
 SIZES = ((1, 3, 9, 5, 3), (2, 1, 6, 3, 2), (3, 5, 4, 2, 9), (4, 2, 5, 4, 1))  # seed, batch, n, d, window
-exercise(
-    "cached-attention", attend,
+exercise("cached-attention", attend,
     (
         *(Case(write(*size, again=False), _SLICE if size[-1] == 1 else "") for size in SIZES),
         Case(

@@ -46,8 +46,7 @@ def count_real_words(lens: Tensor, memory: Tensor) -> Tensor:
 _SPOILED = f"{draw(3, most=9, memory=(2, 5, 3))}; valid_lens = torch.tensor([4, 2])"
 _NAN = "0 times NaN is NaN: masked_fill, or a slice"
 _CLAIM = "whatever stands at the padding does not count"
-exercise(
-    "squeeze", squeeze,
+exercise("squeeze", squeeze,
     (
         *(
             Case(f"{draw(seed, most=9, memory=shape)}; valid_lens = torch.tensor({lens}); memory[0, 0] = 0")
@@ -196,8 +195,7 @@ CODE = (
     "self_attention = lambda *inputs, **kwargs: 2 * look(*inputs, **kwargs); "
     "cross_attention = lambda *inputs, **kwargs: 3 * look(*inputs, **kwargs)"
 )
-exercise(
-    "debug-decoder", decode,
+exercise("debug-decoder", decode,
     (
         *(
             Case(f"{draw(seed, most=9, X=target, memory=source)}; {CODE}; training = {training}")

@@ -115,8 +115,7 @@ def write(by: int, slope: float, before: int, first: int, length: int, wrong: in
     return f"{code}; {numbers}"
 
 
-exercise(
-    "check-draft", count,
+exercise("check-draft", count,
     tuple(
         write(*given)
         for given in (
@@ -180,8 +179,7 @@ def follow(inputs: Tensor, last: int) -> Tensor:
     return F.pad(inputs[:, 1:], (0, 1), value=last)
 
 
-exercise(
-    "shifted-targets", shift,
+exercise("shifted-targets", shift,
     tuple(
         f"target = torch.tensor({rows}); valid_lens = torch.tensor({lens}); bos, eos = {bos}, {eos}"
         for rows, lens, bos, eos in (

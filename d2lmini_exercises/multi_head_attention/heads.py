@@ -59,8 +59,7 @@ def written(weights: Any, covariance: Any, hint: str = "") -> Case:
     return Case(f"weights = torch.tensor({weights}); covariance = torch.tensor({covariance})", hint, tolerance=1e-3)
 
 
-exercise(
-    "measure-heads", measure,
+exercise("measure-heads", measure,
     (
         written(_TWO, _RELATED), written(_ONE, _PLAIN), written(_TWO, _UNEVEN),
         written([[0.1, 0.2, 0.3, 0.4], [0.4, 0.4, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1]], _FOUR), written(_PLAIN, _RELATED),
@@ -164,8 +163,7 @@ def renormalise(weights: Tensor, may: Tensor) -> Tensor:
 
 
 OPPOSITE: dict[str, Any] = {"allow": lambda lens, n: ~valid_lens_mask(lens, n)}
-exercise(
-    "weights-per-head", weigh,
+exercise("weights-per-head", weigh,
     [
         *(
             f"torch.manual_seed({seed}); "

@@ -72,8 +72,7 @@ def join_by_reshape(X: Tensor, h: int) -> Tensor:
 
 
 PIECES = "which tokens own head 0's rows? Cut each token into heads, then transpose"
-exercise(
-    "multi-head-attention", attend,
+exercise("multi-head-attention", attend,
     [
         Case(
             draw(seed, most=most, X=(b, n, d), W_in=(3 * d, d), W_o=(d, d)) + f"; num_heads = {h}",
@@ -159,8 +158,7 @@ ORDER: dict[str, Any] = {"spread": lambda lens, h: lens.repeat(h)}
 ROW = "which numbers does row 0 of the batch hold after the split?"
 WAY = "the split is right, but the way back is not: where does the number of tokens stand?"
 LENS = "which example and which head is row 1 of your batch, and which length does it get?"
-exercise(
-    "debug-multi-head", attend_tokens_first,
+exercise("debug-multi-head", attend_tokens_first,
     [
         *(
             f"{draw(seed, Q=(n, len(lens), d), K=(m, len(lens), d), V=(m, len(lens), d))}; "

@@ -187,8 +187,7 @@ _KEPT = {
     "the first of {} stands at position 0, not at the newest token's": "newest",
 }
 _CALLED = "for dot-product attention and sinusoids it is right: do you call encoding and layer as they are?"
-exercise(
-    "debug-decoding", decode,
+exercise("debug-decoding", decode,
     (
         f"{draw(3, X=(3, 5, 8))}; encoding, layer = d2l.PositionalEncoding(8, 0), d2l.DotProductAttention(0)",
         Case(

@@ -77,8 +77,7 @@ def use_rows(rows: Any, start: int, num_steps: int, d: int) -> Any:
 _ODD = "for an even d it is right: what changes if the last sine has no cosine?"
 _FAR = "so far out each angle must be computed in double precision, from start itself: is it?"
 # The farthest has a single frequency, 1, so that its angles are exact; and no memory holds a table so long.
-exercise(
-    "odd-width", make_table,
+exercise("odd-width", make_table,
     tuple(
         Case(f"start, num_steps, d = {start}, {num_steps}, {d}", hint)
         for start, num_steps, d, hint in (
@@ -145,8 +144,7 @@ def explain_step(delta: int, d: int, i: int) -> str:
 
 
 _STEPS = ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64), (100_000, 6), (-70_001, 4), (1_000_003, 6))
-exercise(
-    "step-matrix", make_step,
+exercise("step-matrix", make_step,
     tuple(
         Case(f"delta, d, i = {delta}, {d}, {i}", explain_step(delta, d, i))
         for delta, d in _STEPS

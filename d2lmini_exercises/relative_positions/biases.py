@@ -52,8 +52,7 @@ def count_endless(slope: float, share: float) -> float:
     return math.log(1 - share) / -slope
 
 
-exercise(
-    "measure-window",
+exercise("measure-window",
     count_keys,
     (
         *(
@@ -139,8 +138,7 @@ FIRST: Any = {"query": lambda m, n: torch.arange(m)}
 KEYS: Any = {"key": lambda n: -torch.arange(n)}
 SLOW: Any = {"exponents": lambda p: torch.arange(p // 2) / p}
 VALUES: Any = {"value": torch.arange}
-exercise(
-    "debug-rotary", attend,
+exercise("debug-rotary", attend,
     tuple(
         draw(seed, most=1, Q=(m, p), K=(n, p), V=(n, p))
         for seed, (m, n, p) in enumerate(((3, 5, 12), (4, 4, 8), (1, 7, 4), (2, 14, 64)))
@@ -194,8 +192,7 @@ def find_base(
     return last(((length + steps) / half) ** power(p))
 
 
-exercise(
-    "rotary-base", find_base,
+exercise("rotary-base", find_base,
     tuple(
         Case(f"length, p = {length}, {p}", tolerance=2e-5 * find_base(length, p))
         for length, p in ((100, 10), (33, 4), (4096, 64), (2, 6))

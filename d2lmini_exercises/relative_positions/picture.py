@@ -68,8 +68,7 @@ def alternate(X: Tensor, width: int) -> Tensor:
     return torch.stack([half.unflatten(-1, (-1, width)) for half in halves], -2).flatten(-3)
 
 
-exercise(
-    "rotary-picture",
+exercise("rotary-picture",
     rotate,
     tuple(draw(seed, X=shape) for seed, shape in enumerate(((3, 5, 12), (4, 2, 8), (8, 9, 4), (1, 3, 16)))),
     {

@@ -78,8 +78,7 @@ def either(**told: Any) -> tuple[dict[str, Any], ...]:  # a query that sees noth
 
 MASK = "key_padding_mask: what does True mean to PyTorch?"
 ALL = lambda found, real: found.mean(1)  # noqa: E731
-exercise(
-    "debug-reader", Reader,
+exercise("debug-reader", Reader,
     tuple(
         Case(
             f"{draw(seed, X=(b, n, d))}; valid_lens = torch.tensor({lens}); "

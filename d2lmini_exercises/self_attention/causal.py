@@ -79,8 +79,7 @@ EXTREMES = (  # what the keys of the tokens are, times 2**126
     ([-3, -3, -3.5, -3.5], [2, 4, 2, 4], LOW),
     ([-3, -3, -3, 0], [1, 2, 3, 4], LOW),
 )
-exercise(
-    "causal-self-attention", attend,
+exercise("causal-self-attention", attend,
     (
         packed(2, (2, 7, 3, 3, 3), [[4] * 7] * 2),
         packed(5, (3, 6, 3, 2, 5), [[0, 0, 0, 300, 300, 300], [12, 12, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]]),

@@ -27,17 +27,11 @@ def err(
 
 
 LAYERS = (
-    "X.cumsum(1)",
-    "X - X.roll(1, 1)",
-    "-X * torch.arange(X.shape[1])[:, None]",
-    "2 * X",
-    "torch.cat([X.roll(1, 1), 3 * X.cumsum(1)], 2)",
-    "X.cumsum(1).sum(2, keepdim=True)",
-    "X.cumsum(1)[:, :, :1] * torch.tensor([2.0, -1]).requires_grad_()",
-    "X.cumsum(1) / 2**20",
-)
-exercise(
-    "measure-equivariance", err,
+    "X.cumsum(1)", "X - X.roll(1, 1)", "-X * torch.arange(X.shape[1])[:, None]", "2 * X",
+    "torch.cat([X.roll(1, 1), 3 * X.cumsum(1)], 2)", "X.cumsum(1).sum(2, keepdim=True)",
+    "X.cumsum(1)[:, :, :1] * torch.tensor([2.0, -1]).requires_grad_()", "X.cumsum(1) / 2**20",
+)  # fmt: skip
+exercise("measure-equivariance", err,
     # the largest entries are in all examples, and of both signs; the orders are neither shifts nor their own inverses
     # of the last batch, the largest are also in the last example, token and feature: no part of it is enough
     tuple(
@@ -97,8 +91,7 @@ def stack(
 
 PLAIN = "X = torch.tensor([[-2.0, 3, -1, 3, 0], [2, 2, -1, -1, -3], [1, 1, -2, 1, 2], [-2, 3, -2, 2, 0]])"
 STOPPED = "is there a layer for each i in range(num_layers), or do you stop earlier?"
-exercise(
-    "stacked-self-attention", stack,
+exercise("stacked-self-attention", stack,
     tuple(
         Case(f"{code}; num_layers = {layers}", hint, f"it is the range after {layers} layers", 1e-3)
         for code, layers, hint in (

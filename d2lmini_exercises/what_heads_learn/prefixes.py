@@ -51,8 +51,7 @@ SLOPES = (
     [[1, -4, 2, 0, 7], [-1, 3, 2, 1, -6], [2, 5, -1, 1, 0]],
     [[2, -0.5]],
 )
-exercise(
-    "gate-importance",
+exercise("gate-importance",
     importance,
     tuple(  # the derivative of s (g³ + g² - 2g) is 3s at 1, -2s at 0 and -s at -1
         f"losses = lambda g: (torch.tensor({rows}) * (g**3 + g**2 - 2 * g)).sum(dim=1) + "
@@ -162,13 +161,10 @@ def use(answer: Any, letters: Tensor, weights: Tensor) -> Any:
 
 
 DRAWN = (
-    [[0, 1, 0, 1, 0, 2, 0, 1]],
-    [[3, 3, 1, 3, 4, 1, 3], [16, 0, 16, 16, 40, 16, 3]],
-    [[0, 1, 2, 3]],
+    [[0, 1, 0, 1, 0, 2, 0, 1]], [[3, 3, 1, 3, 4, 1, 3], [16, 0, 16, 16, 40, 16, 3]], [[0, 1, 2, 3]],
     [[1, 2, 1], [0, 3, 4], [2, 2, 2]],
-)
-exercise(
-    "prefix-matching", match,
+)  # fmt: skip
+exercise("prefix-matching", match,
     (
         *(
             f"torch.manual_seed({seed}); A = torch.rand({len(rows)}, {len(rows[0])}, {len(rows[0])}).tril(); "

@@ -104,23 +104,19 @@ TWINS = (  # the second of the twins 2 and 4 is worth a little more
     "- 0.01 * g[4]"
 )
 LOSSES: tuple[tuple[str, int, int], ...] = (
-    (TWINS, 6, 4),
-    (TWINS, 6, 6),
+    (TWINS, 6, 4), (TWINS, 6, 6),
     # neither the first head nor the last one goes first, nor the one that takes the place of 1
-    ("2e7 - 5e6 * g[0] - 1e4 * g[1] - 4e6 * g[2] - 3e6 * g[3]", 4, 2),
-    (TWINS, 6, 1),
+    ("2e7 - 5e6 * g[0] - 1e4 * g[1] - 4e6 * g[2] - 3e6 * g[3]", 4, 2), (TWINS, 6, 1),
     ("0.05 - 0.01 * g[0] - 0.02 * g[1] + 0.03 * g[2]", 3, 2),  # head 2 does harm
     # head 0 alone is better than 1 or 2 alone, but it is the one that is missed least while both are there
     ("9 - 4.1 * g[1] - 4 * g[2] - g[0] * (5 - 3 * (g[1] + g[2]) + 1.1 * g[1] * g[2])", 3, 1),
     ("7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2", 5, 2),  # 1 and 2 are worth 4 together and nothing alone
-    (TWINS, 6, 5),
-    ("g[0]", 1, 1),
+    (TWINS, 6, 5), ("g[0]", 1, 1),
     ("2 - 4 * g[0] - 3 * g[1] - g[2]", 3, 2),  # a score below 0 is a loss as well
     ("60 - sum((10 - i) * g[i] for i in range(10))", 10, 9),  # more heads than the models of the chapter have
-)
+)  # fmt: skip
 FEW = "keep heads are to be left: how often does your loop run?"
-exercise(
-    "prune-carefully",
+exercise("prune-carefully",
     prune,
     tuple(Case(f"num_heads, keep = {n}, {keep}; loss = lambda g: {code}") for code, n, keep in LOSSES),
     {
@@ -204,25 +200,22 @@ MODELS = (
     # 0 and 1 stand in for each other, and each has much to do besides; 2 and 3 are small twins
     "6 * (1 - max(g[0], g[1])) + 9 * (1 - g[0]) + 5 * (1 - g[1]) + 3 * (1 - max(g[2], g[3])) + 20 * (1 - g[4])",
     "0.5 + 2 * (1 - max(g[0], g[3])) + 3 * (1 - g[1])",
-    "0.5 + 1 - max(g[0], g[1]) + 1.5 * (1 - max(g[2], g[5])) + 3 * (1 - g[3])",
-    "1 - max(g[0], g[1])",
+    "0.5 + 1 - max(g[0], g[1]) + 1.5 * (1 - max(g[2], g[5])) + 3 * (1 - g[3])", "1 - max(g[0], g[1])",
     "1 - max(g[0], g[1]) + 3 * g[2]",  # removing head 2 helps
     "max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3]))",  # removing 0 and 1 together helps
     "[1, -2, -1, -2, 3, -3, 1, 3][int(4 * g[0] + 2 * g[1] + g[2])]",
     # no difference is positive, whichever pair a search begins with and however low
     "1e7 * (1 - g[0] * g[1]) + 1e7 * (1 - g[0] * g[2]) + 2e6 * (1 - g[1] * g[2])",
-    "1e7 * (1 - g[0] * g[1]) + 2e6 * (1 - g[0] * g[2]) + 1e7 * (1 - g[1] * g[2])",
-    "1 - g[0] * g[1]",
+    "1e7 * (1 - g[0] * g[1]) + 2e6 * (1 - g[0] * g[2]) + 1e7 * (1 - g[1] * g[2])", "1 - g[0] * g[1]",
     # removing 0 or 1 alone helps
     "3 * g[0] + 3 * g[1] - 5 * max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3])) + 10",
     # head 2 has two lesser twins
     "3 * (1 - max(g[0], g[1])) + 2 * (1 - max(g[2], g[3])) + 2 * (1 - max(g[2], g[4]))",
     "2 * (1 - g[0] * g[1]) + 2 * (1 - g[0] * g[2]) + 0.5 * (1 - g[1] * g[2])",
     "4 * (1 - g[0]) + 2 * (1 - max(g[3], g[9])) + 1 - max(g[1], g[2])",  # more heads than a model of the chapter
-)
+)  # fmt: skip
 SIZES = (6, 6, 5, 4, 4, 5, 4, 6, 2, 3, 4, 3, 3, 3, 2, 4, 5, 3, 10)
-exercise(
-    "find-twins", find,
+exercise("find-twins", find,
     tuple(Case(f"num_heads = {n}; loss = lambda g: {code}") for code, n in zip(MODELS, SIZES, strict=True)),
     {
         "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
