@@ -260,8 +260,8 @@ exercise("measure-patch", price,
         ),
         "how many patches lie side by side? That need not be how many lie one above the other":
             {"find": lambda which, rows, columns: (which // rows, which % rows)},
-        "white is 0: you have painted it black": {"paint": lambda X, hidden: X.masked_fill(hidden, 1.0)},
-        "white is 0: you have painted it grey": (
+        "white is 0: you have painted it black, or grey": (
+            {"paint": lambda X, hidden: X.masked_fill(hidden, 1.0)},
             {"paint": lambda X, hidden: X.masked_fill(hidden, 0.5)},
             {"paint": lambda X, hidden: X.where(~hidden, X.mean())},
             {"paint": lambda X, hidden: X.where(~hidden, X.mean(dim=(1, 2), keepdim=True))},

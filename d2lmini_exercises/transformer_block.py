@@ -159,8 +159,9 @@ exercise("add-norm", run_stack,
         "which numbers are normed together? Those of one token: the last dimension": normed(
             lambda X: norm(X, dim=1)
         ),
-        "each token has a mean of its own": normed(lambda X: norm(X, dim=(1, 2))),
-        "each token has a mean of its own, not the whole batch": normed(lambda X: norm(X, dim=(0, 1, 2))),
+        "each token has a mean of its own": (
+            *normed(lambda X: norm(X, dim=(1, 2))), *normed(lambda X: norm(X, dim=(0, 1, 2))),
+        ),
         "the norm runs over the features of a token, not over the batch":
             (*normed(lambda X: norm(X, dim=(0, 1))), *normed(lambda X: norm(X, dim=0))),
         "var and std divide by d - 1 unless told otherwise: unbiased=False": normed(lambda X: norm(X, unbiased=True)),

@@ -194,10 +194,10 @@ exercise("masked-pooling", leave_out,
             lambda q, k, v, m: torch.zeros(len(q), len(k), v.shape[1]),
         "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?":
             lambda q, k, v, m: torch.full((len(q), len(k), v.shape[1]), math.nan),
-        "what is the spread of a sum of d products? You divide by d": {"divide": lambda m, d: d},
-        "what is the spread of a sum of d products? You count the keys": {"divide": lambda m, d: math.sqrt(m)},
-        "what is the spread of a sum of d products? You count the keys that are left":
+        "what is the spread of a sum of d products? You divide by d, or count keys": (
+            {"divide": lambda m, d: d}, {"divide": lambda m, d: math.sqrt(m)},
             {"divide": lambda m, d: math.sqrt(m - 1)},
+        ),
         "the scores are not scaled": {"divide": lambda m, d: 1.0},
         "the scale divides: you multiply by √d": {"divide": lambda m, d: d**-0.5},
         "scores are not yet weights: where is the softmax?": {"weigh": lambda s, dim: s, "fill": 0.0},

@@ -155,12 +155,10 @@ exercise("cached-attention", attend,
         "the first token stands at position 0": {"place": lambda t, kept, x: t + 1},
         "the second token stands at position 1: how many were there before it?":
             {"place": lambda t, kept, x: t + (t > 0)},
-        "the position is the number of tokens that came before, not the batch size":
-            {"place": lambda t, kept, x: len(x) * (t > 0)},
-        "a pair of keys and values has the length 2: how many tokens came before?":
-            {"place": lambda t, kept, x: 2 * (t > 0)},
-        "the position is the number of tokens that came before, not the width of a key":
+        "the position is the number of tokens that came before, not the length of a pair, of the batch or of a key": (
+            {"place": lambda t, kept, x: len(x) * (t > 0)}, {"place": lambda t, kept, x: 2 * (t > 0)},
             {"place": lambda t, kept, x: x.shape[1] * (t > 0)},
+        ),
         "the window slides over the tokens, the positions stay with them: where did each token stand when it came?":
             {"late": "window"},
         "add the row of P once": {"times": 2},
@@ -193,11 +191,13 @@ exercise("cached-attention", attend,
             {"see": see, "keep": lambda kept, window: (*kept[:-1][-(window - 1) :], kept[-1])}
             for see in (newest, lambda kept, window: (*kept[:-1][-(window - 1) :], kept[-1]))
         ),
-        "the softmax runs over the keys, not over the batch": {"weigh": lambda scores: F.softmax(scores, dim=0)},
-        "the softmax runs over the keys: its weights add up to 1": {"weigh": torch.ones_like},
-        "the root of d, not d": {"scale": lambda d, seen, window: d},
-        "the root of d, not of the number of keys": {"scale": lambda d, seen, window: math.sqrt(seen)},
-        "the root of d, not of the window": {"scale": lambda d, seen, window: math.sqrt(window)},
+        "the softmax runs over the keys: their weights add up to 1": (
+            {"weigh": lambda scores: F.softmax(scores, dim=0)}, {"weigh": torch.ones_like},
+        ),
+        "the root of d, not d, nor the root of the window or of the number of keys": (
+            {"scale": lambda d, seen, window: d}, {"scale": lambda d, seen, window: math.sqrt(seen)},
+            {"scale": lambda d, seen, window: math.sqrt(window)},
+        ),
         "divide the scores by the root of d": {"scale": lambda d, seen, window: 1},
         "x @ W.T, not x @ W": {"project": lambda *W: W},
         "values have a projection of their own": {"project": lambda q, k, v: (q.T, k.T, k.T)},

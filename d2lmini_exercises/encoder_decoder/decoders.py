@@ -69,9 +69,10 @@ exercise("squeeze", squeeze,
             )
         ),
         "the number is right: which tokens belong to the sum?": {"real": see_all},
-        "the mean is wanted, not the sum": {"divide": lambda lens, memory: 1},
-        "the mean is wanted, not the largest": squeeze_rows(lambda row, n: row[:n].amax(dim=0)),
-        "the mean is wanted, not the median": squeeze_rows(lambda row, n: row[:n].median(dim=0).values),
+        "the mean is wanted, not the sum, the largest or the median": (
+            {"divide": lambda lens, memory: 1}, squeeze_rows(lambda row, n: row[:n].amax(dim=0)),
+            squeeze_rows(lambda row, n: row[:n].median(dim=0).values),
+        ),
         "a real token may be zero: only valid_lens knows what is padding":
             ({"real": see_all, "divide": count_words}, {"divide": count_words}, {"divide": count_real_words}),
         "one token is not the sentence: all of its real tokens count":
@@ -121,8 +122,7 @@ prediction("predict-decoder",
     }),
     Number("(b)", 3072, hint="how many vectors are kept for each token, in each block? And which tokens are there?",
         mistakes={
-        "a key and a value, in each of the two blocks: what did you leave out?": 1536,
-        "a key and a value, in each of the two blocks": 768,
+        "a key and a value, in each of the two blocks: what did you leave out?": (1536, 768),
         "the memory has keys and values, too, and they are kept": 1280,
         "those of the decoder's own tokens are kept, too": 1792,
         "<bos> is one of the five tokens": 3328,

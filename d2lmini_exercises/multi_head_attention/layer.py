@@ -26,8 +26,7 @@ prediction("predict-heads",
         mistakes={
         "and after the concatenation?": 3 * 512**2,
         "how wide is one head? Its matrices are not 512 × 512": (4 * 8 * 512**2, (3 * 8 + 1) * 512**2),
-        "that is one head: there are eight": 4 * 512**2 / 8,
-        "that is one head without W_o: there are eight": 3 * 512**2 / 8,
+        "that is one head: there are eight": (4 * 512**2 / 8, 3 * 512**2 / 8),
         "this layer has no biases": 4 * 512**2 + 4 * 512,
         "that is one of the projections": 512**2,
     }),
@@ -120,10 +119,10 @@ exercise("multi-head-attention", attend,
             {"split": lambda X, h: transpose_qkv(X.unflatten(2, (-1, h)).mT.flatten(2), h)},
         "your scores are heads by heads: within each token, heads look at heads. Which two axes should they have?":
             {"split": lambda X, h: X.unflatten(2, (h, -1)), "join": lambda X, h: X.flatten(2)},
-        "what is the width before W_o? The heads are concatenated, not averaged":
+        "what is the width before W_o? The heads are concatenated, neither averaged nor summed": (
             {"join": lambda X, h: HEADS(X, h).mean(1).repeat(1, 1, h)},
-        "what is the width before W_o? The heads are concatenated, not summed":
             {"join": lambda X, h: HEADS(X, h).sum(1).repeat(1, 1, h)},
+        ),
     },
     claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
     verified="right for one, two and three heads, six sets of sizes, and very high scores",

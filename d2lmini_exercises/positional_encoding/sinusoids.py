@@ -103,8 +103,9 @@ exercise("odd-width", make_table,
         "ω_j contains d itself, not d + 1": lambda start, num_steps, d: make_table(
             start, num_steps, d, width=d + d % 2
         ),
-        "the last column of an odd d is a sine, too": {"last": torch.zeros_like},
-        "the last column of an odd d is a sine: 0 at position 0": {"last": torch.cos},
+        "the last column of an odd d is a sine, too: 0 at position 0": (
+            {"last": torch.zeros_like}, {"last": torch.cos},
+        ),
     },
     claim="row by row it is (5.2)",
     verified="right for even and odd widths, from position 0 on and from others, also far out",

@@ -134,9 +134,10 @@ exercise("causal-self-attention", attend,
         "who asks, and who is asked? You swapped W_q and W_k": lambda X, q, k, v, s: attend(X, k, q, v, s),
         "the keys have a projection of their own": lambda X, q, k, v, s: attend(X, q, q, v, s),
         "the queries have a projection of their own": lambda X, q, k, v, s: attend(X, k, k, v, s),
-        "these are scores, not yet weights": {"weigh": lambda scores, dim: scores},
-        "these are scores, neither masked nor weights yet":
+        "these are scores, not yet weights": (
+            {"weigh": lambda scores, dim: scores},
             {"weigh": lambda scores, dim: scores, "may": lambda s: same(s) | True},
+        ),
         "as in nn.Linear a projection is XWᵀ: you forgot to transpose W":
             ({"project": lambda X, W: X @ W}, lambda X, q, k, v, s: attend(X, q.T, k.T, v, s)),
         "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_v": lambda X, q, k, v, s: attend(

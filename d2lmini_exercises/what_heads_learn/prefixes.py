@@ -70,12 +70,12 @@ exercise("gate-importance",
             {"mean": lambda g: g.square().mean(0)}, {"mean": lambda g: g.square().mean(0).sqrt()},
             {"mean": lambda g: g.norm(dim=0)}
         ),
-        "the mean over the examples, not the one in the middle":
-            ({"mean": lambda g: g.abs().median(0).values}, {"mean": lambda g: g.abs().quantile(0.5, 0)}),
+        "the mean over the examples, not their sum, the largest or the one in the middle": (
+            {"mean": lambda g: g.abs().median(0).values}, {"mean": lambda g: g.abs().quantile(0.5, 0)},
+            {"mean": lambda g: g.abs().amax(0)}, {"mean": lambda g: g.abs().sum(0)},
+        ),
         "divide by num_examples, whatever it was above": {"mean": lambda g: g.abs().sum(0) / 128},
-        "the largest example is not the mean": {"mean": lambda g: g.abs().amax(0)},
         "removing the head is ablation; the gradient is at gates 1": lambda losses, h, n: torch.zeros(h),
-        "the mean over the examples, not their sum": {"mean": lambda g: g.abs().sum(0)},
         "the mean of the losses has a gradient that is divided already: divide once":
             {"mean": lambda g: g.abs().mean(0) / len(g)},
         "divide by the number of examples, not of heads": {"mean": lambda g: g.abs().sum(0) / g.shape[1]},
@@ -177,10 +177,10 @@ exercise("prefix-matching", match,
         "that is the weight on the letter itself; what came after it stands one column further":
             {"find": lambda earlier: earlier},
         "that is what came before it: one column to the other side": {"find": lambda earlier: move(earlier, -1)},
-        "the letter may have occurred several times: all of these places count":
+        "the letter may have occurred several times: all of these places count": (
             {"find": lambda earlier: move(earlier & (earlier.flip(2).cumsum(2).flip(2) == 1))},
-        "the letter may have occurred several times, not only at first":
             {"find": lambda earlier: move(earlier & (earlier.cumsum(2) == 1))},
+        ),
         "the weights on all of these places add up: a sum, not the largest of them":
             {"total": lambda found: found.amax(2)},
         "the mean of no places is NaN: what should come out where no letter occurs twice?":
