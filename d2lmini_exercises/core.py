@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from d2lmini_exercises import shelter
-from d2lmini_exercises.arguments import describe_call, find_change, find_given, note_changes, watch
 from d2lmini_exercises.convert import convert_tensor, get_rounding, read_number, read_numbers
 from d2lmini_exercises.reports import WrongAnswer, is_long, name_shape, shorten
-from d2lmini_exercises.same import is_same
 from d2lmini_exercises.shelter import TooLong, is_untouched, keep_state, limit_printing, limit_time
 
 __all__ = [
@@ -24,15 +21,12 @@ __all__ = [
     "checker",
     "expect_close",
     "expect_function",
-    "expect_measured",
     "expect_pair",
     "expect_shape",
-    "expect_unchanged",
     "find_exercise",
     "find_hint",
     "is_near",
     "list_exercises",
-    "loosen",
     "name_shape",
     "read_number",
     "read_numbers",
@@ -42,6 +36,7 @@ __all__ = [
 Checker = Callable[[Any], str]
 _CHECKERS: dict[str, Checker] = {}
 _TRAINED: set[str] = set()
+CALLED = "called with "  # so begins a note of an error: for which input it was raised
 
 Result = float | Tensor
 # The hint for a well-known mistake, and what the mistake gives: one result or several.
@@ -63,7 +58,7 @@ def checker(name: str, *, trained: bool = False) -> Callable[[Checker], Checker]
     """
 
     def add(function: Checker) -> Checker:
-        register(name, partial(_run_watched, function), trained=trained)
+        register(name, function, trained=trained)
         return function
 
     return add
@@ -139,23 +134,14 @@ def check(name: str, answer: Any, *, hint: bool = True) -> None:
     print(f"{verdict}\n  hint: {clue}" if clue and hint else verdict)
 
 
-def _run_watched(checker: Checker, answer: Any) -> str:
-    with note_changes() as changes:
-        verified = checker(watch(answer))
-    if changes:
-        change = changes[0]
-        claim = f"the argument {change.name} is left unchanged"
-        raise WrongAnswer(claim, change.hint, given=change.given, got=change.now)
-    return verified
-
-
 def _describe_error(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception:  # a text that raises
         text = ""
     first_line = shorten(text.partition("\n")[0])
-    given = describe_call(error)
+    notes = (note for note in getattr(error, "__notes__", []) if str(note).startswith(CALLED))
+    given = next(notes, "").removeprefix(CALLED)
     lines = ["your answer stopped with an error", f"{shorten(type(error).__name__)}: {first_line}"]
     return "\n  ".join([*lines, *([f"for      {given}"] if given else [])])
 
@@ -192,29 +178,6 @@ def expect_shape(found: Any, shape: tuple[int, ...], *, claim: str, hint: str, g
     if tensor is None or tensor.shape != shape:
         raise WrongAnswer(claim, hint, given=given, got=name_shape(found if tensor is None else tensor))
     return tensor
-
-
-def expect_measured(
-    answer: Any,
-    expected: float,
-    *,
-    claim: str,
-    given: str,
-    hint: str,
-    mistakes: Mistakes,
-    tolerance: float = 1e-4,
-) -> None:
-    """Check a measured or computed number; `hint` is for a number that none of the `mistakes` gives.
-
-    Raises:
-        WrongAnswer: if `answer` is not a number, or is further than `tolerance` from `expected`.
-    """
-    got = read_number(answer, given=given)
-    tolerance = loosen(tolerance, answer, expected)
-    if not is_near(got, expected, tolerance):
-        hint = find_hint(got, mistakes, hint, tolerance)
-        digits = next(digits for digits in (4, 8, 16) if round(expected, digits) != round(got, digits) or digits == 16)
-        raise WrongAnswer(claim, hint, given=given, expected=round(expected, digits), got=round(got, digits))
 
 
 def expect_close(
@@ -263,24 +226,6 @@ def _compare(got: Tensor, expected: Tensor, tolerance: float) -> dict[str, Any]:
     return {"expected": told, "got": f"{shorten(got[place])} there"}
 
 
-def expect_unchanged(name: str, now: Any, before: Any, hint: str = "work on a new tensor", *, given: str = "") -> None:
-    """Check that an answer has left its argument alone.
-
-    Args:
-        name: what the chapter calls it.
-        now: the argument itself, as the checker gave it: the answer worked on a copy, which is looked at here.
-        before: what it was.
-        hint: how not to change it.
-        given: the tiny input that shows it.
-
-    Raises:
-        WrongAnswer: if not.
-    """
-    found = find_change(now)
-    if not is_same(found, before):
-        raise WrongAnswer(f"the argument {name} is left unchanged", hint, given=given or find_given(now), got=found)
-
-
 def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float = 1e-4) -> str:
     """The hint for the first of the well-known mistakes that gives this result, or `otherwise`."""
     for hint, wrong in mistakes.items():
@@ -296,11 +241,6 @@ def is_near(a: Result, b: Result, tolerance: float) -> bool:
     """
     first, second = (torch.as_tensor(result) for result in (a, b))
     return first.shape == second.shape and bool(_compare_entries(a, b, tolerance).all())
-
-
-def loosen(tolerance: float, answer: Any, expected: float) -> float:
-    """The tolerance, or more for an answer that is in a low precision."""
-    return max(tolerance, get_rounding(answer) * abs(expected))
 
 
 def _compare_entries(a: Result, b: Result, tolerance: float) -> Tensor:

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 import d2lmini as d2l
 from d2lmini_exercises.convert import convert_arrays, convert_tensor
-from d2lmini_exercises.core import WrongAnswer, expect_close, expect_function, is_near, register
+from d2lmini_exercises.core import CALLED, WrongAnswer, expect_close, expect_function, is_near, register
 from d2lmini_exercises.gradients import expect_gradients
 from d2lmini_exercises.same import describe_change, is_same
 
@@ -188,7 +188,7 @@ class Exercise:
         except NotImplementedError:
             raise
         except Exception as error:
-            error.add_note(f"called with {case.code}")
+            error.add_note(CALLED + case.code)
             return error
 
     def _explain(self, found: list[Outcome]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from torch import Tensor
 
 _LONGEST = 240  # characters of an expected or given value
-_FEW = 40  # numbers of a tensor that is written whole
 
 
 class WrongAnswer(Exception):
@@ -47,35 +46,6 @@ def shorten(value: Any) -> str:
     except Exception:  # a text that raises, a tensor without numbers
         return name_shape(value)[:_LONGEST]
     return line
-
-
-def write_call(arguments: Mapping[str, Any]) -> str:
-    """The arguments of a call as code, long tensors by their shape; functions and the like are left out."""
-    draws = {name: drawn for name, value in arguments.items() if (drawn := _find_draw(value))}
-    written = [*dict.fromkeys(code for code, _ in draws.values())]
-    for name, value in arguments.items():
-        if name in draws:
-            written += [f"{name} = {draws[name][1]}"] if name != draws[name][1] else []
-        elif isinstance(value, Tensor):
-            is_short = value.numel() <= _FEW
-            written.append(f"{name} = torch.tensor({value.tolist()})" if is_short else f"{name} of {name_shape(value)}")
-        elif _is_plain(value) and len(repr(value)) <= _LONGEST:
-            written.append(f"{name} = {value!r}")
-    return "; ".join(written)
-
-
-def _find_draw(value: Any) -> tuple[str, str] | None:
-    """The code that drew a tensor, and its name there; none for one that was made in another way."""
-    return vars(value).get("drawn") if isinstance(value, Tensor) else None
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether the value is written as code: numbers, text and None, in lists, tuples and dictionaries or alone."""
-    if isinstance(value, dict):
-        return all(map(_is_plain, [*value, *value.values()]))
-    if isinstance(value, (list, tuple, set)):
-        return all(map(_is_plain, value))
-    return isinstance(value, (bool, int, float, str, type(None)))
 
 
 def is_long(value: Any) -> bool:

@@ -1,163 +1,214 @@
-"""Numbers that are added to the scores: biases, and the penalties of ALiBi."""
+"""Positions as distances: what is added to a score, and what turns queries and keys."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from d2lmini_exercises.core import checker, expect_function, expect_measured
+from d2lmini.positions.rotary import turn
+from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 # Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair.
-prediction(
-    "predict-relative",
-    Number(
-        "(a)",
-        264,
-        hint="how many offsets are there from -16 to 16?",
+prediction("predict-relative",
+    Number("(a)", 264, hint="how many offsets are there from -16 to 16?", mistakes={
+        "each head has its own": 33,
+        "an offset of 0 has a number, too": 256,
+        "offsets are negative, too, and there is an offset of 0": (136, 128),
+    }),
+    Number("(b)", math.exp(-1), hint="the third slope of 8 heads is 2^(-3); each place further costs a factor e^(-m)",
         mistakes={
-            "each head has its own": 33,
-            "an offset of 0 has a number, too": 256,
-            "offsets are negative, too": 136,
-            "offsets are negative, too, and there is an offset of 0": 128,
-        },
-    ),
-    Number(
-        "(b)",
-        math.exp(-1),
-        hint="the third slope of 8 heads is 2^(-3); each place further costs a factor e^(-m)",
-        mistakes={
-            "that is the slope: 8 places further the score is lower by 8 times that. And the weight?": 0.125,
-            "that is by how much the score is lower: what does the softmax make of it?": (1.0, -1.0),
-            "the softmax takes powers of e, not of 2": 0.5,
-            "that is the near key's weight divided by the far one's: turn it over": math.e,
-            "one place further: e^(-m). And 8 places further?": math.exp(-1 / 8),
-            "slopes begin at 1/2: the third head has 1/8": math.exp(-2),
-            "slopes begin at 1/2, for h = 1: the third head has 1/8": math.exp(-0.5),
-        },
-        tolerance=0.004,
-    ),
-    Number(
-        "(c)",
-        1000 * 10000 ** (-62 / 64),
-        hint="the slowest pair has the largest 2j, which is p - 2: multiply its frequency by 1000",
-        mistakes={
-            "what is the largest 2j? It is p - 2, not p": 0.1,
-            "that is the fastest pair": 1000,
-            "in radians, not in degrees": (7.6, 7.64),
-            "the exponent is 2j/p, and the largest 2j is p - 2": (11.5, 11.55),
-        },
-        tolerance=0.004,
-    ),
+        "that is the slope: 8 places further the score is lower by 8 times that. And the weight?": 0.125,
+        "that is by how much the score is lower: what does the softmax make of it?": (1.0, -1.0),
+        "the softmax takes powers of e, not of 2": 0.5,
+        "that is the near key's weight divided by the far one's: turn it over": math.e,
+        "one place further: e^(-m). And 8 places further?": math.exp(-1 / 8),
+        "slopes begin at 1/2, for h = 1: the third head has 1/8": (math.exp(-2), math.exp(-0.5)),
+    }, tolerance=0.004),
+    Number("(c)", 1000 * 10000 ** (-62 / 64),
+        hint="the slowest pair has the largest 2j, which is p - 2: multiply its frequency by 1000", mistakes={
+        "what is the largest 2j? It is p - 2, not p": 0.1,
+        "that is the fastest pair": 1000,
+        "in radians, not in degrees": (7.6, 7.64),
+        "the exponent is 2j/p, and the largest 2j is p - 2": (11.5, 11.55),
+    }, tolerance=0.004),
     right="264, 0.368 and 0.133: all three are right",
-)
+)  # fmt: skip
 
 
-_KEYS = 4096
+def count_keys(slope: float, share: float, *, sign: int = -1, more: int = 0) -> int:
+    """How many of the nearest of 4096 keys hold that share of the weight, right unless told otherwise."""
+    weights = (sign * slope * torch.arange(4096, dtype=torch.float64)).softmax(0)
+    return int((weights.cumsum(0) < share).sum()) + 1 + more
 
 
-def _count_keys(slope: float, share: float, *, sign: int = -1) -> int:
-    weights = (sign * slope * torch.arange(_KEYS, dtype=torch.float64)).softmax(0)
-    return int((weights.cumsum(0) < share).sum()) + 1
+def count_endless(slope: float, share: float) -> float:
+    return math.log(1 - share) / -slope
 
 
-@checker("measure-window")
-def check_measure_window(window: Any) -> str:
-    """`window(slope, share)`: how many of the nearest keys hold that share of the weight."""
-    expect_function(window)
-    for slope, share in _WINDOWS:
-        expected = _count_keys(slope, share)
-        mistakes = _list_wrong_windows(slope, share)
-        hint = f"make the weights of {_KEYS} keys with a softmax, nearest first, and add them up with cumsum"
-        if slope == _FLAT:
-            mistakes = _list_far_windows(slope, share)
-            hint = f"for steeper slopes it is right: how many keys does your softmax have? There are {_KEYS}"
-        expect_measured(
-            window(slope, share),
-            expected,
-            claim="it finds the smallest number of keys",
-            given=f"slope, share = {slope}, {share}",
-            hint=hint,
-            mistakes=mistakes if expected > 2 else {},
-        )
-    return (
-        f"right for {len(_WINDOWS)} pairs of a slope and a share, also where the sequence ends while weights are large"
-    )
-
-
-# With the last one, the keys beyond the first would have much of the weight of a longer sequence.
-_FLAT = 1 / 4096
-_WINDOWS = (
-    *((1 / 16, 0.7), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)),
-    (_FLAT, 0.9),
-)
-
-
-def _list_far_windows(slope: float, share: float) -> dict[str, float | tuple[float, ...]]:
-    """What is wrong where the sequence ends early, and everything before was right."""
-    endless = math.ceil(math.log(1 - share) / -slope)
-    return {
-        f"more keys than there are: that is for a sequence without an end. Here the weights of {_KEYS} keys sum to 1": (
-            *(endless + more for more in (-1, 0, 1)),
+exercise("measure-window",
+    count_keys,
+    (
+        *(
+            f"slope, share = {slope}, {share}"
+            for slope, share in (
+                (1 / 16, 0.7), (0.25, 0.99), (1 / 16, 0.99), (1 / 256, 0.5), (0.5, 0.2), (1 / 256, 0.99)
+            )
         ),
-        f"all keys? Do the weights of these {_KEYS} sum to 1, and do you add them up, or look at single ones?": (
-            *(_KEYS + more for more in (-1, 0, 1)),
+        # the keys beyond the first 4096 would have much of the weight of a longer sequence
+        Case(
+            f"slope, share = {1 / 4096}, 0.9",
+            "for steeper slopes it is right: how many keys does your softmax have? There are 4096",
         ),
-    }
-
-
-def _list_wrong_windows(slope: float, share: float) -> dict[str, float | tuple[float, ...]]:
-    exact, falls = (math.log(part) / -slope for part in (1 - share, share))
-    expected = _count_keys(slope, share)
-    others = tuple(_count_keys(slope, other) for other in (0.5, 0.9, 0.95, 0.99))
-    ignored: dict[str, float | tuple[float, ...]] = {
-        "does your function use share? That is the number for another one": others
-    }
-    mistakes: dict[str, float | tuple[float, ...]] = {
-        "these keys hold a little less than the share. Is this how far the last key is, or rounded down?": (
-            expected - 1
-        ),
-        "one key fewer already holds the share": expected + 1,
-        "return a whole number of keys": exact,
-        "the softmax takes powers of e, not of 2": math.ceil(exact / math.log(2)),
-        "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?": 1,
-        "does the slope come in twice? At each place the score falls by it once": math.ceil(exact / 2),
-        "these keys hold the rest: where is the share?": math.ceil(falls),
-        "there a single key falls to that share of the nearest one's weight: add them up": math.floor(falls),
-        "the nearest key has the largest weight: which sign has the penalty?": _count_keys(slope, share, sign=1),
-        "a share is between 0 and 1, and so are weights: how large is the share that you compare with?": (
-            _KEYS,
-            _KEYS + 1,
-        ),
-    }
-    return mistakes | (ignored if share == 0.7 else {})
-
-
-prediction(
-    "use-window",
-    Number(
-        "the steepest head's",
-        _count_keys(1 / 2, 0.99),
-        hint="call your function with the first slope of 8 heads, and 0.99",
-        mistakes={
-            "that is with the slope 1/4: the first slope of 8 heads is 1/2": _count_keys(1 / 4, 0.99),
-            "is it 99 %, and is the first slope of 8 heads 1/2, not 1? Heads are numbered from 1": (
-                _count_keys(1 / 2, 0.9)  # as many as with the slope 1
-            ),
-            "these keys hold a little less than 99 %": _count_keys(1 / 2, 0.99) - 1,
-        },
     ),
-    Number(
-        "the flattest head's",
-        _count_keys(1 / 256, 0.99),
-        hint="call your function with the last slope of 8 heads, and 0.99",
-        mistakes={
-            "is it 99 %, and the last slope of 8 heads, 1/256? Heads are numbered from 1": _count_keys(1 / 128, 0.99),
-            "with the slope 1/512 it is so many: the last slope of 8 heads is 1/256": _count_keys(1 / 512, 0.99),
-            "these keys hold a little less than 99 %": _count_keys(1 / 256, 0.99) - 1,
-        },
-    ),
+    {
+        "does your function use share? That is the number for another one": tuple(
+            lambda slope, share, own=own: count_keys(slope, own) for own in (0.5, 0.9, 0.95, 0.99)
+        ),
+        "these keys hold a little less than the share. Is this how far the last key is, or rounded down?": {"more": -1},
+        "one key fewer already holds the share": {"more": 1},
+        "return a whole number of keys": count_endless,
+        "the softmax takes powers of e, not of 2": lambda slope, share: count_keys(slope * math.log(2), share),
+        "one key holds less than that: do the weights sum to 1, and is each e^(-slope) of the one before?":
+            lambda slope, share: 1,
+        "does the slope come in twice? At each place the score falls by it once":
+            lambda slope, share: count_keys(2 * slope, share),
+        "these keys hold the rest: where is the share?": lambda slope, share: count_keys(slope, 1 - share),
+        "there a single key falls to that share of the nearest one's weight: add them up":
+            lambda slope, share: int(count_endless(slope, 1 - share)),
+        "the nearest key has the largest weight: which sign has the penalty?": {"sign": 1},
+        "a share is between 0 and 1, and so are weights: how large is the share that you compare with?":
+            (lambda slope, share: 4096, lambda slope, share: 4097),
+        "more keys than there are: that is for a sequence without an end. Here the weights of 4096 keys sum to 1":
+            lambda slope, share: math.ceil(count_endless(slope, share)),
+        "all keys? Do the weights of these 4096 sum to 1, and do you add them up, or look at single ones?":
+            lambda slope, share: min(math.ceil(count_endless(slope, share)), 4096),
+    },
+    claim="it finds the smallest number of keys",
+    verified="right for 7 pairs of a slope and a share, also where the sequence ends while weights are large",
+    hint="make the weights of 4096 keys with a softmax, nearest first, and add them up with cumsum",
+)  # fmt: skip
+
+
+prediction("use-window",
+    Number("the steepest head's", count_keys(1 / 2, 0.99),
+        hint="call your function with the first slope of 8 heads, and 0.99", mistakes={
+        "that is with the slope 1/4: the first slope of 8 heads is 1/2": count_keys(1 / 4, 0.99),
+        "is it 99 %, and is the first slope of 8 heads 1/2, not 1? Heads are numbered from 1": (
+            count_keys(1 / 2, 0.9)  # as many as with the slope 1
+        ),
+        "these keys hold a little less than 99 %": count_keys(1 / 2, 0.99) - 1,
+    }),
+    Number("the flattest head's", count_keys(1 / 256, 0.99),
+        hint="call your function with the last slope of 8 heads, and 0.99", mistakes={
+        "is it 99 %, and the last slope of 8 heads, 1/256? Heads are numbered from 1": count_keys(1 / 128, 0.99),
+        "with the slope 1/512 it is so many: the last slope of 8 heads is 1/256": count_keys(1 / 512, 0.99),
+        "these keys hold a little less than 99 %": count_keys(1 / 256, 0.99) - 1,
+    }),
     right="10 keys and 1179: the heads look at very different scales",
-)
+)  # fmt: skip
+
+
+def attend(
+    Q: Tensor, K: Tensor, V: Tensor,
+    *, query: Any = lambda m, n: torch.arange(n - m, n), key: Any = torch.arange, value: Any = torch.zeros,
+    exponents: Any = lambda p: torch.arange(0, p, 2) / p, scale: Any = math.sqrt,
+    weigh: Any = lambda scores: scores.softmax(1),
+) -> Tensor:  # fmt: skip
+    """Attention with rotary embedding, right unless told otherwise."""
+    m, n, p = len(Q), *K.shape
+    Q, K, V = (
+        turn(X.double(), at[:, None] * 10000 ** -exponents(p).double(), "adjacent")
+        for X, at in ((Q, query(m, n)), (K, key(n)), (V, value(n)))
+    )
+    return weigh(Q @ K.T / scale(p)) @ V
+
+
+def hide(scores: Tensor, diagonal: int) -> Tensor:
+    return scores.masked_fill(torch.ones_like(scores).triu(diagonal).bool(), -math.inf).softmax(1)
+
+
+FIRST: Any = {"query": lambda m, n: torch.arange(m)}
+KEYS: Any = {"key": lambda n: -torch.arange(n)}
+SLOW: Any = {"exponents": lambda p: torch.arange(p // 2) / p}
+VALUES: Any = {"value": torch.arange}
+exercise("debug-rotary", attend,
+    tuple(
+        draw(seed, most=1, Q=(m, p), K=(n, p), V=(n, p))
+        for seed, (m, n, p) in enumerate(((3, 5, 12), (4, 4, 8), (1, 7, 4), (2, 14, 64)))
+    ),
+    {
+        "the queries are the last tokens: where does the first of them stand?":
+            (FIRST, *(FIRST | a | b for a, b in ((KEYS, SLOW), (KEYS, VALUES), (SLOW, VALUES), (KEYS, SLOW | VALUES)))),
+        "the last query stands at the last key: which position is that?": tuple(
+            {"query": lambda m, n, more=more: torch.arange(n - m, n) + more} for more in (1, -1)
+        ),
+        "the queries are the last of the n tokens, not the ones after them":
+            {"query": lambda m, n: torch.arange(n, n + m)},
+        "both turn by +iω, as in the starter's turn: now both turn the other way":
+            {"query": lambda m, n: -torch.arange(n - m, n), **KEYS},
+        "both turn by +iω, as in the starter's turn: the query turns the other way":
+            {"query": lambda m, n: -torch.arange(n - m, n)},
+        "the first query stands at 0 and turns the other way": {"query": lambda m, n: -torch.arange(m)},
+        "the queries do not turn at all": {"query": lambda m, n: torch.zeros(m)},
+        "queries and keys turn the same way: what is left of i and j in the score?": (KEYS, KEYS | SLOW | VALUES),
+        "the keys do not turn at all": {"key": torch.zeros},
+        "what is the frequency of the second pair? 10000^(-2j/p), with 2j = 2": SLOW,
+        "the largest exponent is (p - 2)/p, not 1": {"exponents": lambda p: torch.linspace(0, 1, p // 2)},
+        "the exponent is 2j/p: the first pair has 0, not 1/p": {"exponents": lambda p: torch.arange(1, p, 2) / p},
+        "the exponent is 2j/p: is 2j doubled again?": {"exponents": lambda p: 2 * torch.arange(0, p, 2) / p},
+        "the exponent is 2j/p: with p itself, not with p = 4": {"exponents": lambda p: torch.arange(p // 2) / 2},
+        "move everything by 100 places: does the output turn, too? A value does not stand anywhere": VALUES,
+        "a value does not stand anywhere: it is not turned, not even back": {"value": lambda n: -torch.arange(n)},
+        "which number are the scores divided by? It is √p": tuple(
+            {"scale": scale} for scale in (lambda p: p, lambda p: p // 2, lambda p: math.sqrt(p // 2), lambda p: 1)
+        ),
+        "the last tokens ask all n tokens: no key is hidden here": (
+            {"weigh": lambda scores: hide(scores, scores.shape[1] - len(scores) + 1)},
+            {"weigh": partial(hide, diagonal=1)},
+        ),
+        "the weights of one query sum to 1: along which dimension do yours?":
+            {"weigh": lambda scores: scores.softmax(0)},
+        "scores become weights with a softmax: where is it?": {"weigh": lambda scores: scores},
+    },
+    claim="it is attention with turned queries and keys",
+    verified="queries at the end and all keys are turned alike, values are not, and all three learn; at four widths",
+    hint="compare turned queries and keys with those of d2l.apply_rotary, then the scores, then the output",
+    trained=True, together=2,
+)  # fmt: skip
+
+
+def find_base(
+    length: int, p: int,
+    *, steps: int = -1, half: float = math.pi, power: Any = lambda p: p / (p - 2), last: Any = float,
+) -> Any:  # fmt: skip
+    """The base of a given length, right unless told otherwise."""
+    return last(((length + steps) / half) ** power(p))
+
+
+exercise("rotary-base", find_base,
+    tuple(
+        Case(f"length, p = {length}, {p}", tolerance=2e-5 * find_base(length, p))
+        for length, p in ((100, 10), (33, 4), (4096, 64), (2, 6))
+    ),
+    {
+        "do not round": ({"last": math.floor}, {"last": math.ceil}),
+        "the slowest pair has the exponent (p - 2)/p, not 1": {"power": lambda p: 1},
+        "the largest 2j is p - 2, not p - 1": {"power": lambda p: p / (p - 1)},
+        "solve for the base: the exponent goes to the other side as p/(p - 2)": {"power": lambda p: (p - 2) / p},
+        "that is the inverse of a base: its exponent has a minus in ω": {"power": lambda p: -p / (p - 2)},
+        "the exponent is 2j/p, not j/p": {"power": lambda p: 2 * p / (p - 2)},
+        "a head has p/2 pairs, and the exponent of the slowest is (p - 2)/p": {"power": lambda p: p / (p / 2 - 2)},
+        "which pair is the slowest? Not the second one": {"power": lambda p: p / 2},
+        "half a turn is π, in radians: where is it?": ({"half": 2 * math.pi}, {"half": 180}, {"half": 1}),
+        "a half turn in all the steps: divide by π, do not multiply": {"half": 1 / math.pi},
+        "a wavelength is a whole turn: how far is half a turn?": {"half": math.pi / 2},
+        "from the first to the last position there are length - 1 steps": ({"steps": 0}, {"steps": 1}),
+    },
+    claim="the slowest pair turns by half a turn, no more", verified="right for four lengths and widths",
+    hint="write the angle of the slowest pair after length - 1 steps, set it to π, and solve for the base", together=2,
+)  # fmt: skip

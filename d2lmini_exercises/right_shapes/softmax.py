@@ -1,4 +1,4 @@
-"""A test of a masked softmax, judged by mutants."""
+"""Shapes that fit by accident, a reader of a batch, and a test of a softmax, judged by mutants."""
 
 from __future__ import annotations
 
@@ -7,11 +7,102 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.core import checker
+from d2lmini_exercises.core import WrongAnswer, checker
+from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.prediction import Number, prediction
 from d2lmini_exercises.right_shapes.judging import Note, Subject, disguise, judge
+
+prediction("predict-kills",
+    Number("(a)", 1, hint="sharper weights are still weights: which property speaks of how sharp they are?", mistakes={
+        "every row still adds up to 1, but some test knows the right numbers": 0,
+        "the same in each order, batch and step: these relations say nothing about the scale": (2, 3, 4, 5),
+    }),
+    Number("(b)", 4,
+        hint="go through the table: which tests change a later letter, read step by step, or know the right numbers?",
+        mistakes={
+        "the next letter is the target: one test asks about that alone": 3,
+        "one key more, and the rows still add up to 1": 5,
+        "does it matter to a single step which later keys a query may see? There are none": (1, 2),
+    }),
+    Number("(c)", 0, hint="what moves, if its target moves?", mistakes={
+        "nobody sees his target: the letter after next is not read": 1,
+        "attention and decoding are untouched": (2, 3, 4),
+    }),
+    Number("(d)", 1, hint="which test uses what decoding keeps?", mistakes={
+        "how many letters do the tests read? More than four": 0,
+        "only one test decodes step by step": (2, 3),
+    }),
+    right="1, 4, 0 and 1: and (c) survives all ten",
+)  # fmt: skip
+
+
+class Reader(nn.Module):
+    """Right unless told otherwise."""
+
+    def __init__(
+        self, width: int, num_heads: int, *, opposite: bool = False, need_weights: bool = True, mean: Any = None
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, num_heads, batch_first=True)
+        self.opposite, self.need_weights = opposite, need_weights
+        self.mean = mean or (lambda found, real: found.where(real, 0.0).sum(1) / real.sum(1))
+
+    def forward(self, X: Tensor, valid_lens: Tensor) -> Tensor:
+        real = torch.arange(X.shape[1]) < valid_lens[:, None]  # (b, n)
+        found, _ = self.attention(
+            X, X, X, key_padding_mask=real if self.opposite else ~real, need_weights=self.need_weights
+        )
+        return self.mean(found, real[..., None])
+
+
+def use(make_reader: Any, width: int, num_heads: int, X: Tensor, valid_lens: Tensor) -> Any:
+    """A reader with small whole numbers for parameters, on one batch."""
+    reader = make_reader(width, num_heads)
+    attention = getattr(reader, "attention", None)
+    if not isinstance(reader, nn.Module) or not isinstance(attention, nn.MultiheadAttention):
+        hint = "self.attention = nn.MultiheadAttention(width, num_heads, batch_first=True), as it was"
+        raise WrongAnswer("the reader keeps its attention", hint, got=type(attention).__name__)
+    if len([*reader.parameters()]) != 4 or len([*attention.parameters()]) != 4:
+        raise WrongAnswer("its parameters are those of its attention", "with biases, and no others")
+    for parameter in reader.parameters():
+        parameter.data = 0.1 * (torch.arange(parameter.numel()) % 7 - 3.0).reshape(parameter.shape)
+    return reader(X, valid_lens)
+
+
+def either(**told: Any) -> tuple[dict[str, Any], ...]:  # a query that sees nothing is not NaN on every path of PyTorch
+    return told, {**told, "need_weights": False}
+
+
+MASK = "key_padding_mask: what does True mean to PyTorch?"
+ALL = lambda found, real: found.mean(1)  # noqa: E731
+exercise("debug-reader", Reader,
+    tuple(
+        Case(
+            f"{draw(seed, X=(b, n, d))}; valid_lens = torch.tensor({lens}); "
+            f"width, num_heads = {d}, {h}  # parameters -0.3 to 0.3"
+        )
+        for seed, b, n, d, h, lens in ((1, 3, 4, 2, 1, [1, 4, 2]), (2, 2, 5, 6, 3, [3, 4]), (3, 1, 3, 4, 2, [3]))
+    ),
+    {
+        "one bug left: do the outputs of padding belong in the mean?": either(mean=ALL),
+        f"one bug left. {MASK}": either(opposite=True), MASK: either(opposite=True, mean=ALL),
+        "the sum of the real tokens: divide it by how many there are": either(
+            mean=lambda found, real: (found * real).sum(1)
+        ),
+        "you divide by the number of steps: padding still counts, as zeros": either(
+            mean=lambda found, real: (found * real).mean(1)
+        ),
+        "that is one token: the mean is over all real ones": either(mean=lambda found, real: found[:, 0]),
+        "a mean is asked for, not the largest": either(mean=lambda found, real: (found * real).amax(1)),
+    },
+    claim="the mean over the real tokens of what they find among the real tokens",
+    verified="padding is hidden as a key and left out of the mean, at three sizes, one of them without padding",
+    hint="take an example with padding, and the same one cut to its length: what differs?", use=use, trained=True,
+)  # fmt: skip
+
 
 Softmax = Callable[[Tensor, Tensor], Tensor]
 

@@ -79,9 +79,7 @@ EXTREMES = (  # what the keys of the tokens are, times 2**126
     ([-3, -3, -3.5, -3.5], [2, 4, 2, 4], LOW),
     ([-3, -3, -3, 0], [1, 2, 3, 4], LOW),
 )
-exercise(
-    "causal-self-attention",
-    attend,
+exercise("causal-self-attention", attend,
     (
         packed(2, (2, 7, 3, 3, 3), [[4] * 7] * 2),
         packed(5, (3, 6, 3, 2, 5), [[0, 0, 0, 300, 300, 300], [12, 12, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]]),
@@ -95,8 +93,7 @@ exercise(
             Case(
                 f"X = torch.tensor({[[[1.0, key] for key in keys]]}); W_q = 2.0**63 * torch.tensor([[1, 0], [0, 0]]); "
                 "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2); "
-                f"sentence = torch.tensor([{own}])",
-                hint,
+                f"sentence = torch.tensor([{own}])", hint,
                 "a token that may not be seen has no influence, whatever the scores",
             )
             for keys, own, hint in EXTREMES
@@ -109,34 +106,27 @@ exercise(
         ),
         "a token sees later ones: is there a causal mask, and is it used?": {"may": same},
         "the mask is transposed: row i is the token that asks": {"may": lambda s: same(s).triu()},
-        "a token sees itself, or the first one would see nothing: is the diagonal of the mask True?": (
-            {"may": lambda s: same(s).tril(-1)}, {"may": lambda s: same(s).tril(-1), "empty": 0.0}
-        ),
+        "a token sees itself, or the first one would see nothing: is the diagonal of the mask True?":
+            ({"may": lambda s: same(s).tril(-1)}, {"may": lambda s: same(s).tril(-1), "empty": 0.0}),
         "the mask is one too wide: a token may not see the next one": {"may": lambda s: same(s).tril(1)},
         "a token sees another sentence: sentence is not used": {"may": lambda s: (same(s) | True).tril()},
-        "a token sees only the other sentences: same is True, not False": {
-            "may": lambda s: (~same(s) | (s == s[:, :1]).all(1)[:, None, None]).tril()
-        },
+        "a token sees only the other sentences: same is True, not False":
+            {"may": lambda s: (~same(s) | (s == s[:, :1]).all(1)[:, None, None]).tril()},
         "each example has sentences of its own": {"may": lambda s: same(s[:1]).tril().expand(len(s), -1, -1)},
-        "the number decides, not the neighbours: a sentence may go on after another one": {
-            "may": lambda s: same(F.pad((s.diff(dim=1) != 0).cumsum(1), (1, 0))).tril()
-        },
-        "a token sees sentences with a smaller number: the number has to be the same": {
-            "may": lambda s: (s[:, :, None] >= s[:, None]).tril()
-        },
+        "the number decides, not the neighbours: a sentence may go on after another one":
+            {"may": lambda s: same(F.pad((s.diff(dim=1) != 0).cumsum(1), (1, 0))).tril()},
+        "a token sees sentences with a smaller number: the number has to be the same":
+            {"may": lambda s: (s[:, :, None] >= s[:, None]).tril()},
         "a sentence may have any whole number: which ones does your code tell apart?": tuple(
             {"may": few, **empty}
             for few in (lambda s: same(s).tril() & (s < 10)[:, :, None], lambda s: same(s % 10).tril())
             for empty in ({}, {"empty": 0.0}, {"fill": -1e9})
         ),
         "what must one query's weights add up to? In a batch, dim=1 are the queries": {"dim": 1},
-        "NaN: 0 times infinity? Or a softmax of nothing but -inf: along which dimension, and may a token see itself?": {
-            "weigh": lambda scores, dim: scores * math.nan
-        },
+        "NaN: 0 times infinity? Or a softmax of nothing but -inf: along which dimension, and may a token see itself?":
+            {"weigh": lambda scores, dim: scores * math.nan},
         "rows now sum to less than 1: mask the scores, not the weights": {"late": True},
-        "e⁰ is 1: the score of a masked key must be minus infinity": {
-            "fill": 0.0
-        },
+        "e⁰ is 1: the score of a masked key must be minus infinity": {"fill": 0.0},
         "the scores are not scaled": {"divide": lambda n, d, p: 1},
         "a score is a sum of p products: you divide by p, not by its root": {"divide": lambda n, d, p: p},
         "the length of the sequence is not the width of the queries": {"divide": lambda n, d, p: n**0.5},
@@ -144,13 +134,12 @@ exercise(
         "who asks, and who is asked? You swapped W_q and W_k": lambda X, q, k, v, s: attend(X, k, q, v, s),
         "the keys have a projection of their own": lambda X, q, k, v, s: attend(X, q, q, v, s),
         "the queries have a projection of their own": lambda X, q, k, v, s: attend(X, k, k, v, s),
-        "these are scores, not yet weights": {"weigh": lambda scores, dim: scores},
-        "these are scores, neither masked nor weights yet": {
-            "weigh": lambda scores, dim: scores, "may": lambda s: same(s) | True
-        },
-        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W": (
-            {"project": lambda X, W: X @ W}, lambda X, q, k, v, s: attend(X, q.T, k.T, v, s)
+        "these are scores, not yet weights": (
+            {"weigh": lambda scores, dim: scores},
+            {"weigh": lambda scores, dim: scores, "may": lambda s: same(s) | True},
         ),
+        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W":
+            ({"project": lambda X, W: X @ W}, lambda X, q, k, v, s: attend(X, q.T, k.T, v, s)),
         "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_v": lambda X, q, k, v, s: attend(
             X, q, k, v.T, s
         ),
@@ -161,7 +150,5 @@ exercise(
     claim="it is softmax attention to the same sentence, up to the token itself",
     verified="weights and output are right, for three sets of sizes, packed and mixed sentences, and extreme scores",
     hint="compute queries, keys, scores, mask and weights one by one and print each. "
-    "If the weights are right: what are they multiplied with?",
-    use=use,
-    parts=("weights", "output"),
+    "If the weights are right: what are they multiplied with?", use=use, parts=("weights", "output"),
 )  # fmt: skip

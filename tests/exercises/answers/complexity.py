@@ -87,7 +87,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-additive", lambda n, d, h: additive()(9, 14, 20), "take the second difference"),
     ("measure-additive", measured, "where does your function need whole ones?"),
     ("measure-additive", lambda n, d, h: int(additive()(n, d, h)), "where do you round?"),
-    ("measure-additive", lambda n, d, h: torch.ones(2, 2).max(dim=1), "give a pair of tensors"),
     ("predict-stack", (5, 1920, 2880), "all features of k tokens"),
     ("predict-stack", (1600, 5, 2880), "token and state"),
     ("predict-stack", (1600, 1920, 5), "four projections, the scores and the mixture"),

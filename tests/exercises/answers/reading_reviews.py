@@ -154,6 +154,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("effect-of-words", lambda score, t, w: effects()(score, t, 1), "does the last phrase begin"),
     ("effect-of-words", word_effects, "do not add up"),
     ("effect-of-words", scores_alone, "the effect is a difference"),
-    ("effect-of-words", effects_in_place, "clone the tokens"),
+    ("effect-of-words", effects_in_place, "put the words back"),
     ("effect-of-words", lambda score, t, w: effects()(lambda x: score(x[None]), t, w), "one review at a time"),
 ]

@@ -1,0 +1,225 @@
+"""What a single key adds to an output, and how an output changes with its key and value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.extremes import FAR, LOW, OVERFLOW
+
+
+def mean(alpha: Tensor, X: Tensor) -> Tensor:
+    return alpha @ X
+
+
+def pool(alpha: Tensor, X: Tensor) -> Tensor:
+    return X.mean(0)
+
+
+def nothing(alpha: Tensor, X: Tensor) -> Tensor:
+    return torch.zeros(X.shape[1])
+
+
+def weigh(query: Tensor, keys: Tensor) -> Tensor:
+    return F.softmax(keys @ query / math.sqrt(len(query)), 0)
+
+
+def differentiate(
+    query: Tensor, keys: Tensor, values: Tensor,
+    *, inside: Any = math.sqrt, outside: Any = lambda m, d: math.sqrt(d), weights: Any = lambda s: F.softmax(s, 0),
+    of_keys: Any = mean, of_values: Any = mean,
+) -> Tensor:  # fmt: skip
+    """The covariance of value and key under the weights of the query, over √d, right unless told otherwise."""
+    m, d = keys.shape
+    alpha = weights(keys @ query / inside(d))
+    centred = alpha[:, None] * (keys - of_keys(alpha, keys))
+    return (values - of_values(alpha, values)).T @ centred / outside(m, d)
+
+
+def difference(step: float, left: float, right: float) -> Any:
+    """What a difference gives, from a step to the left to a step to the right."""
+
+    def differ(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        moves = step * torch.eye(len(query))
+        pairs = ((weigh(query + right * s, keys) @ values, weigh(query - left * s, keys) @ values) for s in moves)
+        return torch.stack([high - low for high, low in pairs], 1) / (step * (left + right))
+
+    return differ
+
+
+MOMENT: dict[str, Any] = {"of_keys": nothing, "of_values": nothing}
+exercise("query-gradient", differentiate,
+    [
+        *(
+            Case(draw(seed, query=(d,), keys=(m, d), values=(m, v)), tolerance=1e-3)
+            for seed, m, d, v in ((1, 4, 7, 2), (2, 6, 3, 5), (5, 3, 5, 5), (3, 5, 4, 1), (4, 3, 1, 2))
+        ),
+        *(  # the best two scores are the same, then far apart: a limit makes them the same
+            Case(
+                f"query = torch.tensor({query}).float(); keys = torch.tensor({keys}).float(); "
+                "values = torch.tensor([[1, 2], [4, -1], [3, 3]]).float()", OVERFLOW, tolerance=1e-3,
+            )
+            for query, keys in (([2000, 0], [[1, 0], [1, 1], [-1, 2]]), ([100], [[2], [1], [-1]]))
+        ),
+    ],
+    {
+        "0 throughout: which of your factors, or which sum, is 0? Print them one by one":
+            {"outside": lambda m, d: math.inf},
+        "the score is divided by √d: where is this factor in the derivative?": {"outside": lambda m, d: 1.0},
+        "the score is divided by √d, not by d": {"outside": lambda m, d: d},
+        "the factor √d is on the wrong side": {"outside": lambda m, d: d**-0.5},
+        "is the sum of the weights still 1 after the step? As one score grows, the other weights fall": MOMENT,
+        "that is what falls away: the product of the two means":
+            lambda q, k, v: torch.outer(weigh(q, k) @ v, weigh(q, k) @ k),
+        "which mean? The one with the weights of this query":
+            ({"of_keys": pool, "of_values": nothing}, {"of_keys": pool, "of_values": pool}),
+        "the keys do not all weigh the same": {"weights": lambda scores: torch.ones_like(scores) / len(scores)},
+        "the sign: a key that fits the step gains weight": {"outside": lambda m, d: -math.sqrt(d)},
+        "the derivative of a weight is not the weight itself": MOMENT | {"outside": lambda m, d: 1.0},
+        "that is without the scale, in the softmax as well": {"inside": lambda d: 1.0, "outside": lambda m, d: 1.0},
+        "the scale is missing in the softmax": {"inside": lambda d: 1.0},
+        "the scale is the root of the width d, not of the number of keys": {"outside": lambda m, d: math.sqrt(m)},
+        "the sign of the second part: as one score grows, the other weights fall":
+            lambda *given: 2 * differentiate(*given, **MOMENT) - differentiate(*given),
+        "that is how a sample estimates it, from the sum of squared weights: correction=0 is for probabilities":
+            lambda q, k, v: differentiate(q, k, v) / (1 - weigh(q, k).square().sum()),
+        "a weight depends on the other keys' scores as well: what is the derivative of αi by sj?":
+            MOMENT | {"weights": lambda scores: F.softmax(scores, 0) * (1 - F.softmax(scores, 0))},
+        "a row for each entry of the output, a column for each entry of the query": lambda *g: differentiate(*g).T,
+        "a difference loses digits where the query is long: take it as a test, and write the formula": tuple(
+            difference(step, left, right)
+            for step in (1e-1, 1e-2, 1e-3, 1e-4)
+            for left, right in ((0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
+            if step != 1e-2 or left != right  # which is near enough
+        ),
+    },
+    claim="it is the derivative of softmax(Kq/√d)ᵀV by q",
+    verified="equal to the derivative by autograd, for five sets of sizes, and for very high scores",
+    hint="compare with a difference: move one entry of the query by 0.001 and look at the output",
+)  # fmt: skip
+
+
+_SHARE = (
+    "what is left for the other keys after the softmax? Hide key j before it; a finite penalty can be outweighed. "
+    "Or are large scores cut off?"
+)
+_DIGITS = "how many digits are left of 1 - αj where αj is nearly 1? A second softmax, without key j, loses none"
+_NEGLECTED = "a key that is left out or masked has no influence, whatever the scores"
+
+
+def leave_out(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor,
+    *, divide: Any = lambda m, d: math.sqrt(d), itself: Any = lambda eye: eye, seen: Any = lambda mask: mask,
+    fill: float = -math.inf, late: bool = False, weigh: Any = F.softmax, dim: int = 2, empty: Any = 0.0,
+) -> Tensor:  # fmt: skip
+    """The outputs of each query without each key, right unless told otherwise."""
+    m, d = keys.shape
+    others = seen(mask)[:, None] & ~itself(torch.eye(m, dtype=torch.bool))  # (n, m, m)
+    scores = (queries @ keys.T / divide(m, d))[:, None].expand(others.shape)
+    weights = weigh(scores if late else scores.masked_fill(~others, fill), dim)
+    weights = weights * others if late else weights.nan_to_num()
+    nothing = ~others.any(2, keepdim=True)
+    return (weights @ values).where(~nothing, values.mean(0) if empty == "mean" else empty)
+
+
+def single(mask: Tensor) -> Tensor:
+    return (mask & (mask.sum(1, keepdim=True) == 1))[:, :, None]
+
+
+def plain(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return F.softmax(q @ k.T / math.sqrt(q.shape[1]), 1)[:, :, None] * v
+
+
+def change(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return leave_out(q, k, v, mask, itself=torch.zeros_like) - leave_out(q, k, v, mask)
+
+
+def extreme(queries: Any, keys: Any, values: Any, mask: Any, hint: str, factor: float = FAR) -> Case:
+    times = "2.0**63 * " * (factor == FAR)
+    code = f"queries = {times}torch.tensor({queries}).float(); keys = {times}torch.tensor({keys}).float(); "
+    return Case(
+        f"{code}values = torch.tensor({values}).float(); mask = torch.tensor({mask}).bool()", hint, _NEGLECTED, 0.01
+    )
+
+
+DRAWN = draw(8, queries=(3, 5), keys=(7, 5), values=(7, 2))
+MASK, FEW = (
+    [[1, 0, 1, 1, 0, 1, 1], [1] * 7, [0, 1, 1, 0, 1, 1, 0]],
+    [[0, 0, 1, 0, 0, 0, 0], [0] * 7, [0, 1, 0, 0, 0, 1, 0]],
+)
+ALL, PLAIN, HUGE = [[1, 1, 1], [1, 1, 1]], [[7], [1], [-8]], [[1e30], [1], [-8]]
+DEEP = [[-2.5, 0, 0, 0], [-3, 0, 0, 0], [-3, 0, 0, 0]]
+HIGH = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]]
+APART = [[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+exercise("masked-pooling", leave_out,
+    (
+        Case(draw(3, queries=(2, 9), keys=(6, 9), values=(6, 3)) + "; mask = torch.ones(2, 6).bool()"),
+        Case(
+            f"{DRAWN}; mask = torch.tensor({MASK}).bool()",
+            "does a number in your code stand for a size of the first example? Then look at one row of the mask",
+            "a masked key has no influence, whichever key is left out",
+        ),
+        Case(
+            f"{DRAWN}; mask = torch.tensor({FEW}).bool()",
+            "which pairs of query and key leave nothing to see? Which leave a single key?",
+            "a query that is left without any key returns 0",
+        ),
+        Case(
+            "queries = torch.tensor([4, 6, 9, 12, 14, 16, 20, 25, 30, 34, 36, 40])[:, None].float(); "
+            "keys = torch.tensor([[1], [0], [-1 / 32]]); values = torch.tensor([[60000], [1], [3]]).float(); "
+            "mask = torch.ones(12, 3).bool()", _DIGITS,
+            "without a key that has nearly all the weight, the others share it",
+        ),
+        extreme([[60, 40, 0, 0]] * 2, [[60, 90, 0, 0]] * 3, PLAIN, [[1, 1, 0], [1, 1, 1]], OVERFLOW, 1.0),
+        *(extreme(*APART, PLAIN, mask, _SHARE) for mask in (ALL, [[0, 1, 1], ALL[0]], [ALL[0], [0, 1, 1]])),
+        extreme(*APART, HUGE, [[0, 1, 1]] * 2, _SHARE),
+        extreme([[1, 0, 0, 0]] * 2, [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]], PLAIN, [[0, 1, 1], [1, 1, 1]], _SHARE),
+        extreme([[1] * 4] * 2, DEEP, [[0, 1], [3, 4], [6, 8]], [[1, 1, 0], [0, 1, 0]], LOW),
+        extreme([[1, 0, 0, 0], [0, 1, 1, 0]], HIGH, PLAIN, [[1, 1, 0], [1, 1, 1]], OVERFLOW),
+    ),
+    {
+        "is key j hidden? Your outputs are the same for each j": {"itself": torch.zeros_like},
+        "you keep key j alone: it is the one to hide": {"itself": torch.logical_not},
+        "the others' weights now add up to less than 1: what is hidden has to be hidden before the softmax":
+            {"late": True},
+        "e⁰ is 1: a score of 0 still gets a weight": {"fill": 0.0},
+        "what must one query's weights add up to? Here each key's do": {"dim": 1},
+        "in your softmax the queries compete with each other: along which dimension are the keys?": {"dim": 0},
+        "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?":
+            lambda q, k, v, m: torch.zeros(len(q), len(k), v.shape[1]),
+        "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?":
+            lambda q, k, v, m: torch.full((len(q), len(k), v.shape[1]), math.nan),
+        "what is the spread of a sum of d products? You divide by d, or count keys": (
+            {"divide": lambda m, d: d}, {"divide": lambda m, d: math.sqrt(m)},
+            {"divide": lambda m, d: math.sqrt(m - 1)},
+        ),
+        "the scores are not scaled": {"divide": lambda m, d: 1.0},
+        "the scale divides: you multiply by √d": {"divide": lambda m, d: d**-0.5},
+        "scores are not yet weights: where is the softmax?": {"weigh": lambda s, dim: s, "fill": 0.0},
+        "that is the part of key j, not what the others say": plain,
+        "that is by how much key j moves the output: return the output itself": (change, lambda *a: -change(*a)),
+        "the mask is not used": {"seen": torch.ones_like},
+        "True means may attend: your mask works the other way round": (
+            lambda q, k, v, m: leave_out(q, k, v, m if m.all() else ~m),
+            lambda q, k, v, m: leave_out(q, k, v, m if m.all() else ~m, empty=math.nan),
+        ),
+        "each query has a row of the mask to itself: you use one row for all of them": tuple(
+            {"seen": lambda mask, i=i: mask[[i % len(mask)]].expand_as(mask)} for i in (0, 2)
+        ),
+        "a key that is masked anyway: without it the output stays as it is, it does not become 0":
+            lambda q, k, v, m: leave_out(q, k, v, m) * m[:, :, None],
+        "is a query left without any key? Its softmax is 0/0, and so is the formula where αj is 1: return 0 there":
+            ({"empty": math.nan}, lambda q, k, v, m: leave_out(q, k, v, m).masked_fill(single(m), math.nan)),
+        "who sees nothing reads nothing: your query reads the mean of all values": {"empty": "mean"},
+        "a query with a single key loses it: it then returns 0, not the key's own value":
+            lambda q, k, v, m: leave_out(q, k, v, m) + single(m) * (m.float() @ v)[:, None],
+    },
+    claim="entry [i, j] is softmax(QKᵀ/√d) V for query i without key j",
+    verified="right for several sizes, with masks, very high and very low scores, and queries left without a key",
+    hint="take one query and one key: compute scores, scale, weights and mixture one by one and print each",
+)  # fmt: skip

@@ -1,0 +1,236 @@
+"""The softmax: what it is masked with, what it mixes, and how decided it is before any learning."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from d2lmini.attention.pooling import masked_softmax
+from d2lmini_exercises.core import WrongAnswer, checker, expect_function, read_number
+from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
+from d2lmini_exercises.prediction import Number, prediction
+
+
+def softmax(
+    X: Tensor, valid_lens: Tensor, *, fill: float = -math.inf, empty: float | None = 0.0, more: int = 0
+) -> Tensor:
+    """Right unless told otherwise."""
+    hidden, nothing = ~show(X, valid_lens + more), (valid_lens == 0)[:, None, None]
+    if empty is None:
+        return X.masked_fill(hidden, fill).softmax(-1)
+    return X.masked_fill(hidden & ~nothing, fill).softmax(-1).masked_fill(nothing, empty)
+
+
+def show(X: Tensor, valid_lens: Tensor) -> Tensor:
+    return torch.arange(X.shape[2]) < valid_lens[:, None, None]
+
+
+def use(answer: Any, X: Tensor, valid_lens: Tensor) -> Any:
+    """The weights, in the dtype of the scores."""
+    try:
+        weights = answer(X, valid_lens)
+    except RuntimeError as error:
+        if X.dtype == torch.float32:
+            raise
+        raise WrongAnswer(f"it works in {X.dtype}", FIT, got=str(error).partition("\n")[0]) from error
+    if isinstance(weights, Tensor) and weights.dtype != X.dtype:
+        hint = "does a constant, or a cast on the way, change it? Cast the weights back"
+        raise WrongAnswer("the weights have the dtype of X", hint, expected=X.dtype, got=weights.dtype)
+    return weights
+
+
+FIT = "does every constant in your code fit? float16 ends at 65504"
+SCORES = "X = torch.tensor([[[0.0, 1, 2, 1], [1, 0, 0, 2]], [[2, 0, 1, 0], [0, 2, 2, 1]]])"
+exercise("debug-masked-softmax", softmax,
+    (
+        Case(
+            f"{SCORES}; valid_lens = torch.tensor([2, 3])",
+            "keep what worked: compare with the function you started from",
+        ),
+        Case(
+            f"{draw(4, X=(3, 2, 5))}; valid_lens = torch.tensor([5, 1, 4])",
+            "does a number in your code stand for a size of the first example?",
+        ),
+        *(
+            Case(
+                f"X = {factor} * torch.tensor({scores}, dtype={dtype}); valid_lens = torch.tensor({lens})", hint,
+                "it is a softmax over the first valid_lens keys, whatever the scores", trained=False,
+            )
+            for scores, lens, factor, hint in (
+                ([[[3, 2, 0]], [[1, 4, 5]]], [2, 3], "20000.0", OVERFLOW),
+                ([[[0, 0, 3]], [[3, 0, 0]]], [2, 3], "20000.0", OUTWEIGHED),
+                ([[[-2, -3, -3]], [[-2, -3, -3]]], [2, 1], "2.0**125", LOW),
+                ([[[-3, -3, -3]], [[-3, -3, -3]]], [1, 1], "2.0**125", LOW),
+            )
+            for dtype in (torch.float32, torch.float64)
+        ),
+        *(
+            Case(
+                f"{SCORES}; valid_lens = torch.tensor({lens})",
+                "compare each row's sum with the number of keys it may see",
+                "a query that may attend to nothing gets weights 0",
+            )
+            for lens in ([0, 3], [2, 0])
+        ),
+        *(
+            Case(
+                f"{SCORES}.to({dtype}); valid_lens = torch.tensor([2, 3])", FIT, f"it works in {dtype}", 2e-3,
+                trained=False,
+            )
+            for dtype in (torch.float16, torch.bfloat16, torch.float64)
+        ),
+        Case(
+            "X = 1e8 + torch.tensor([[[0, 1, 2]]], dtype=torch.float64); valid_lens = torch.tensor([2])",
+            "float64 holds numbers that float32 cannot: is X cast on the way?", "it works in float64", trained=False,
+        ),
+    ),
+    {
+        "rows now sum to less than 1: mask the scores, not the weights": lambda X, lens: X.softmax(-1) * show(X, lens),
+        "the lengths are not used": lambda X, lens: X.softmax(-1),
+        "e⁰ is 1: a score of 0 still gets a weight": {"fill": 0.0},
+        "one key too many: with length 2 the keys 0 and 1 count": {"more": 1},
+        "the wrong keys are hidden: the first valid_lens are the ones that count":
+            lambda X, lens: masked_softmax(X, mask=~show(X, lens)),
+        LOW: {"fill": -1e6, "empty": None},
+        "0 divided by 0: a row of -inf has no softmax, so treat it apart": {"empty": math.nan},
+        "the row has no key, yet its weights add up to 1": {"fill": torch.finfo(torch.float32).min, "empty": None},
+    },
+    claim="it is a softmax over the first valid_lens keys",
+    verified="right weights and gradients, arguments unchanged, extreme scores, empty rows, four dtypes", hint="",
+    use=use, trained=True,
+)  # fmt: skip
+
+
+def _mix(beta: float, base: float) -> float:
+    """The output for scores of 0, 1 and 2 times the logarithm of the base."""
+    powers = [base ** (beta * i) for i in range(3)]
+    return 7 * (powers[1] + 2 * powers[2]) / sum(powers)
+
+
+# Scores 0, ln 2, 2 ln 2; values 0, 7, 14: the output for beta = 1, 2 and 0.
+prediction("predict-mixture",
+    Number("the output for β = 1", 10.0,
+        hint="which three powers of e are there, and what is their sum? Then mix the values", mistakes={
+        "that is the value of the best key alone. Which weight does a score of 0 get? e⁰ is 1, not 0": 14.0,
+        "that is the plain mean: it needs equal scores": 7.0,
+        "scores are not yet weights: take e to each of them first": 35 / 3,
+        "these weights add up to 7: what must a query's weights add up to?": 70.0,
+        "the scores are 0, ln 2 and 2 ln 2, not 0, 1 and 2": _mix(1, math.e),
+        "that is a softer one: is β 1 here, or did you scale the scores?": _mix(1, math.sqrt(2)),
+        "that is the mixture for β = 2": 12.0,
+    }),
+    Number("the output for β = 2", 12.0, hint="multiply the scores by 2 and go through the softmax again", mistakes={
+        "the best key alone answers only in the limit: what is the ratio of two weights at β = 2?": 14.0,
+        "β multiplies the scores: what is e to the power of 2·ln 2?": 10.0,
+        "β multiplies the scores, not the output": 20.0,
+        "a larger β is harder, not softer: try β = 0": _mix(1, math.sqrt(2)),
+        "the scores are 0, ln 2 and 2 ln 2, not 0, 1 and 2": _mix(2, math.e),
+        "you squared the weights of β = 1: what do they add up to now?": 252 / 49,
+        "these weights add up to 21: what must a query's weights add up to?": 252.0,
+        "that is β = 3": _mix(3, 2),
+    }),
+    Number("the output for β = 0", 7.0, hint="with β = 0 all scores are equal: what are the weights?", mistakes={
+        "all scores become 0, and e⁰ is 1: the weights are not 0": 0.0,
+        "a larger β is harder, not softer: with β = 0 all scores are equal": 14.0,
+    }),
+    right="all three mixtures are right",
+)  # fmt: skip
+
+
+_PROBES = ((1, 1.0), (1, 3.0), (2, 3.0), (3, 0.5), (4, 1.0), (8, 0.5), (16, 0.25), (64, 0.125), (64, 1.0), (5, 0.001))
+_QUERIES = 40000  # of our own measurement
+_CHANCE = 1.7  # how far off, on average, in standard errors of 2000 queries; 200 queries are off by 3
+_ONE_QUERY = (
+    "what does one query do? Draw it and its 64 keys, and print its scores, its weights and the largest. "
+    "Has each of a few thousand queries keys of its own?"
+)
+_ALIKE = "are all your queries equally long, or do they share keys? Each has a length and 64 keys of its own"
+
+
+@checker("measure-saturation")
+def check_measure_saturation(measure: Any) -> str:
+    """`measure(d, scale)`: median over queries of the largest of 64 weights, for standard normal vectors."""
+    expect_function(measure)
+    got = [read_number(measure(d, scale)) for d, scale in _PROBES]
+    right, errors = zip(*(_measure(d, scale) for d, scale in _PROBES), strict=True)
+    off = [(one - number) / error for one, number, error in zip(got, right, errors, strict=True)]
+    if not math.hypot(*off) <= _CHANCE * math.sqrt(len(off)):
+        raise WrongAnswer(
+            "it measures the median of the largest weight, as closely as a few thousand queries can tell",
+            _explain(got),
+            given="(d, scale) = " + ", ".join(map(str, _PROBES)),
+            expected=[round(number, 3) for number in right],
+            got=[round(number, 3) for number in got],
+        )
+    return f"agrees with our own measurement in {len(off)} cases, as closely as chance allows"
+
+
+def _explain(got: list[float]) -> str:
+    """The hint for the well-known mistake that measures nearly these numbers, in all cases."""
+    mistakes = [_list_wrong_measures(d, scale) for d, scale in _PROBES]
+    # relative to each number: what is near 0 is not near a small weight
+    by_hint = {
+        hint: max(abs(one - wrong[hint]) / (wrong[hint] + 1e-3) for one, wrong in zip(got, mistakes, strict=True))
+        for hint in mistakes[0]
+    }
+    hint = min(by_hint, key=lambda hint: by_hint[hint])
+    return hint if by_hint[hint] <= (0.1 if hint == _ALIKE else 0.25) else _ONE_QUERY
+
+
+@cache
+def _measure(d: int, scale: float) -> tuple[float, float]:
+    """The median, and its standard error for 2000 queries."""
+    top = F.softmax(_draw_scores(d, _QUERIES) * scale, -1).amax(-1)
+    low, median, high = top.quantile(torch.tensor([0.45, 0.5, 0.55])).tolist()
+    # a tenth of the queries lies between these; the floor is for a tiny scale, where all are alike
+    return median, max((high - low) / 0.1 * 0.5 / math.sqrt(2000), 0.001 * median)
+
+
+@cache
+def _draw_scores(d: int, count: int = 3000, *, alike: bool = False) -> Tensor:
+    """Scores of so many queries, each with 64 keys of its own: normal numbers, times the length of the query."""
+    rng = torch.Generator().manual_seed(d)
+    length = torch.randn(count, d, generator=rng).norm(dim=1, keepdim=True)
+    return (math.sqrt(d) if alike else length) * torch.randn(count, 64, generator=rng)  # (queries, keys)
+
+
+def _median_top(scores: Tensor, factor: float, dim: int = -1) -> float:
+    return F.softmax(scores * factor, dim).amax(-1).median().item()
+
+
+def _list_wrong_measures(d: int, scale: float) -> dict[str, float]:
+    """What well-known mistakes would measure, by hint."""
+    scores, rng = _draw_scores(d), torch.Generator().manual_seed(d)
+    weights = F.softmax(scores * scale, -1)
+    top = weights.amax(-1)
+    positive = (torch.rand(1000, 1, d, generator=rng) * torch.rand(1000, 64, d, generator=rng)).sum(-1)
+    return {
+        "the median of the largest weights is asked for, not their mean": top.mean().item(),
+        "the scale is not used": _median_top(scores, 1),
+        "the scale is not used: you always divide by √d": _median_top(scores, d**-0.5),
+        "the scale multiplies the scores: you divide": _median_top(scores, 1 / scale),
+        "scaled twice: scale is the only factor, whatever the width": _median_top(scores, scale * d**-0.5),
+        "one query's weights add up to 1 over its keys, not over the queries": _median_top(scores, scale, 0),
+        "that is the median of all weights: take each query's largest first": weights.median().item(),
+        "that is the largest over all queries: take the median of each query's largest": top.max().item(),
+        "rand draws between 0 and 1: standard normal numbers have mean 0": _median_top(positive, scale),
+        "scores are not yet weights: take the softmax first": (scores * scale).amax(-1).median().item(),
+        _ALIKE: (_median_top(_draw_scores(d, alike=True), scale)),
+    }
+
+
+prediction("use-saturation",
+    Number("the width", 128, hint="run it for d = 1, 2, 4, ... with a scale of 1, and print each median", mistakes={
+        "there the median is still below 0.9: it is about 0.86": 64,
+        "there the median is still far below 0.9": (32, 16, 8, 4, 2, 1),
+        "the median exceeds 0.9 there, but also at a smaller power of 2": (256, 512, 1024, 2048),
+        "the width itself is asked for, not its exponent": 7,
+    }),
+    right="at d = 128 half of the queries have all but decided",
+)  # fmt: skip

@@ -1,1 +1,0 @@
-"""Checkers of the chapter "CNN, RNN, self-attention: the costs measured"."""

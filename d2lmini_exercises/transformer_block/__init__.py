@@ -1,1 +1,0 @@
-"""Checkers of the chapter "The Transformer block"."""
