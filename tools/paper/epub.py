@@ -71,8 +71,7 @@ def write_navigation(contents: Any) -> bytes:
     for listed in contents.xpath(".//ul"):
         listed.tag = "ol"
         listed.attrib.clear()
-    for listed in contents.xpath("./section/ol"):
-        caption = listed.getprevious()
+    for caption, listed in [(listed.getprevious(), listed) for listed in contents.xpath("./section/ol")]:
         if caption.get("class") == "part":
             part = etree.SubElement(entries, "li")
             etree.SubElement(part, "span").text = caption.text_content()
