@@ -32,8 +32,8 @@ def name_owner(path: Path, folder: Path) -> str:
 
 @cache
 def name_package() -> str:
-    """A digest of the package and of the book's questions: marks of others are not taken over."""
-    files = sorted(ROOT.glob("d2lmini/**/*.py")) + sorted(ROOT.glob("tools/marking/*.py"))
+    """A digest of the package, the checkers and the book's questions: marks of others are not taken over."""
+    files = sorted([*ROOT.glob("d2lmini*/**/*.py"), *ROOT.glob("tools/marking/*.py")])
     asked = json.dumps(read_book()).encode()
     return hashlib.sha256(asked + b"".join(path.read_bytes() for path in files)).hexdigest()
 
