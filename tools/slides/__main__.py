@@ -102,7 +102,8 @@ def make_exporter(chapters: list[str]) -> SlidesExporter:
 def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> dict[str, Any]:
     """Write the deck of a chapter, and tell the index of it."""
     notebook = read_notebook(name)
-    title, opening, *_ = [*notebook.cells[0].source.removeprefix("# ").split("\n\n"), ""]
+    title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
+    opening = text.partition("\n\n")[0]
     resources = {"metadata": {"name": name}, "title": title, "book": book, "kicker": f"Chapter {number}"}
     html, _ = exporter.from_notebook_node(notebook, {**resources, "sheets": SHEETS, "scripts": SCRIPTS})
     (FOLDER / f"{name}.html").write_text(html, "utf-8")
