@@ -34,8 +34,7 @@ ENVIRONMENTS: dict[str, dict[str, str | None]] = {
     "four busy loops": {},
     "in another order": {},
 }
-COPIED = ("d2lmini", "d2lmini_exercises", "tests", "tools", "book", "notebooks", "frameworks", "conftest.py",
-          "README.md", "pyproject.toml", "requirements.txt", "LICENSE", "_config.yml", "_toc.yml")  # fmt: skip
+ASIDE = shutil.ignore_patterns(".*", "_build", "__pycache__")  # what a copy of the repository goes without
 PARTS = {
     "package": ["tests/package", "tests/exercises", "--ignore=tests/package/test_distribution.py"],
     "notebooks": ["--nbval", "--nbval-current-env", "notebooks"],
@@ -48,16 +47,7 @@ def surround(name: str) -> Iterator[Path]:
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * ("loops" in name))]
     try:
         with tempfile.TemporaryDirectory() as outside:
-            if "folder" not in name:
-                yield ROOT
-                return
-            place = Path(outside) / name
-            for each in COPIED:
-                source = ROOT / each
-                copy = shutil.copytree if source.is_dir() else shutil.copy
-                place.mkdir(exist_ok=True)
-                copy(source, place / each)
-            yield place
+            yield shutil.copytree(ROOT, Path(outside) / name, ignore=ASIDE) if "folder" in name else ROOT
     finally:
         for loop in busy:
             loop.kill()

@@ -16,9 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools import ROOT
@@ -36,51 +33,25 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
     "instruments": (["d2lmini/instruments/*"], [f"{UNIT}/instruments", PLACES]),
     "exercises": (["d2lmini_exercises/*"], ["tests/exercises"]),
 }
-COPIED = ("d2lmini", "d2lmini_exercises", "tests", "tools", "book", "conftest.py", "README.md", "pyproject.toml",
-          "_config.yml", "_toc.yml")  # fmt: skip
+SOURCES = ("d2lmini", "d2lmini_exercises")
+COPIED = ("tools", "book", "conftest.py", "README.md", "_config.yml", "_toc.yml")
 NOTICED = {"killed", "timeout", "suspicious", "segfault"}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One planted fault.
-
-    Attributes:
-        name: mutmut's name of it, which begins with its module.
-        status: what became of it, in mutmut's words.
-    """
-
-    name: str
-    status: str
-
-    @property
-    def module(self) -> str:
-        """The module that it is in."""
-        return re.sub(r"\.x[_ǁ].*", "", self.name)
-
-    @property
-    def function(self) -> str:
-        """The function that it is in, with its module, as mutmut writes it."""
-        return re.sub(r"__mutmut_\d+$", "", self.name)
 
 
 def prepare(group: str) -> Path:
     """A copy of what the tests of a group need, with mutmut's settings; what an earlier run found there is kept."""
     place, (modules, tests) = FOLDER / group, GROUPS[group]
-    for name in COPIED:
+    for name in (*SOURCES, *COPIED, "tests", "pyproject.toml"):
         source, target = ROOT / name, place / name
         if source.is_dir():
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
     settings = {
-        "source_paths": ["d2lmini", "d2lmini_exercises"],
+        "source_paths": SOURCES,
         "only_mutate": modules,
-        "also_copy": [
-            name for name in COPIED if name not in ("d2lmini", "d2lmini_exercises", "tests", "pyproject.toml")
-        ],
+        "also_copy": COPIED,
         "pytest_add_cli_args_test_selection": tests,
         "pytest_add_cli_args": ["-p", "no:xdist", "--no-cov", "-m", "not thorough", "-k", "not compiled"],
     }
@@ -102,70 +73,34 @@ def call(place: Path, *words: str, quiet: bool = True) -> str:
     return done.stdout or ""
 
 
+def read_mutants(place: Path) -> dict[str, str]:
+    """All mutants of a group by mutmut's name, which begins with its module, and what became of each."""
+    found = re.findall(r"^\s+(\S+__mutmut_\d+): (.+?)\s*$", call(place, "results", "--all", "true"), re.MULTILINE)
+    return dict(found)
+
+
 def draw(place: Path, number: int) -> list[str]:
     """Mutants of a large group, drawn by chance, the same ones each time."""
     call(place, "run", "none.of.these")  # plants them, and runs nothing
-    return random.Random(0).sample([mutant.name for mutant in read_mutants(place)], number)  # noqa: S311
+    return random.Random(0).sample(list(read_mutants(place)), number)  # noqa: S311
 
 
-def read_mutants(place: Path) -> list[Mutant]:
-    """All mutants of a group and what became of them."""
-    found = re.findall(r"^\s+(\S+__mutmut_\d+): (.+?)\s*$", call(place, "results", "--all", "true"), re.MULTILINE)
-    return [Mutant(name, status) for name, status in found]
+def only_words_it_differently(change: str) -> bool:
+    """Whether a mutant changes no more than the letters of a string: mutmut writes them in capitals, or adds XX."""
+    was, now = (re.findall(rf"(?m)^\{sign}(?!\{sign}\{sign})(.*)", change) for sign in "-+")
+    return [line.lower() for line in was] in ([line.replace("XX", "").lower() for line in now], [*map(str.lower, now)])
 
 
-def show_change(place: Path, mutant: Mutant) -> tuple[str, str]:
-    """The lines of the original that are gone, and those that stand in their place."""
-    lines = [line for line in call(place, "show", mutant.name).splitlines() if not line.startswith(("---", "+++"))]
-    was, now = ("\n".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+")
-    return was, now
-
-
-def only_words_it_differently(was: str, now: str) -> bool:
-    """Whether the mutant changes no more than the letters of a string: mutmut writes them in capitals, or adds XX."""
-    return was.lower() == now.replace("XX", "").lower() or was.lower() == now.lower()
-
-
-def judge(group: str) -> Iterator[tuple[str, Counter[str], list[str]]]:
-    """For each module of a group: how many mutants came to which end, and the changes that no test noticed."""
-    place = FOLDER / group
-    ends: dict[str, Counter[str]] = {}
-    missed: dict[str, list[str]] = {}
-    for mutant in read_mutants(place):
-        if mutant.status == "not checked":  # the run was stopped before it
-            continue
-        end = "killed" if mutant.status in NOTICED else "survived"
-        if end == "survived":
-            was, now = show_change(place, mutant)
-            if only_words_it_differently(was, now):
-                end = "worded"
-            else:
-                missed.setdefault(mutant.module, []).append(f"{mutant.function}\n    - {was}\n    + {now}")
-        ends.setdefault(mutant.module, Counter())[end] += 1
-    for module in sorted(ends):
-        yield module, ends[module], missed.get(module, [])
-
-
-def report(groups: list[str]) -> bool:
-    """Print the table, and what survived; whether every group is killed as far as it must be."""
-    fine = True
-    print(f"{'module':48} {'killed':>7} {'survived':>9} {'wording':>8}  share")
-    for group in groups:
-        total: Counter[str] = Counter()
-        changes: list[str] = []
-        for module, ends, missed in judge(group):
-            total += ends
-            changes += missed
-            _print_row(module, ends)
-        _print_row(f"= {group}", total)
-        print(*changes, sep="\n")
-        fine &= total["killed"] >= LEAST * (total["killed"] + total["survived"])
-    return fine
-
-
-def _print_row(name: str, ends: Counter[str]) -> None:
-    share = ends["killed"] / max(ends["killed"] + ends["survived"], 1)
-    print(f"{name:48} {ends['killed']:7} {ends['survived']:9} {ends['worded']:8}  {share:.3f}")
+def report(group: str) -> bool:
+    """Print how many mutants were killed and each change that no test noticed; whether enough were killed."""
+    ends = {name: end for name, end in read_mutants(FOLDER / group).items() if end != "not checked"}
+    missed = {name: call(FOLDER / group, "show", name) for name, end in ends.items() if end not in NOTICED}
+    survived = {name: change for name, change in missed.items() if not only_words_it_differently(change)}
+    killed = len(ends) - len(missed)
+    print(f"{group}: {killed} killed, {len(survived)} survived, {len(missed) - len(survived)} only worded differently")
+    for name, change in survived.items():
+        print(f"  {name}\n{change}")
+    return killed >= LEAST * (killed + len(survived))
 
 
 def main() -> None:
@@ -173,9 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], help="parts of the package; all without a name")
     parser.add_argument("--jobs", default=str(os.cpu_count() or 1), help="how many mutants at a time")
-    parser.add_argument(
-        "--sample", type=int, default=0, help="of each group, so many mutants drawn by chance; else all"
-    )
+    parser.add_argument("--sample", type=int, default=0, help="of each group, so many drawn by chance; else all")
     parser.add_argument("--report", action="store_true", help="only report what the last run found")
     options = parser.parse_args()
     groups = options.groups or list(GROUPS)
@@ -183,7 +116,7 @@ def main() -> None:
         place = prepare(group)
         names = draw(place, options.sample) if options.sample else []
         call(place, "run", "--max-children", options.jobs, *names, quiet=False)
-    sys.exit(not report(groups))
+    sys.exit(not min([report(group) for group in groups]))
 
 
 if __name__ == "__main__":

@@ -98,9 +98,9 @@ def tidy(chapter: str, notebook: NotebookNode) -> NotebookNode:
     notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
     for cell in notebook.cells:
         cell.source = cell.source.strip("\n").rstrip()
-    again = from_text(to_text(notebook)).cells
+    again = [(cell.cell_type, cell.source) for cell in from_text(to_text(notebook)).cells]
     for number, cell in enumerate(notebook.cells):
-        if number >= len(again) or (cell.cell_type, cell.source) != (again[number].cell_type, again[number].source):
+        if [(cell.cell_type, cell.source)] != again[number : number + 1]:
             raise SystemExit(f"{chapter}: cell {number} does not survive as text: {cell.source[:60]!r}")
     return notebook
 
@@ -155,12 +155,8 @@ def execute(chapter: str, notebook: NotebookNode, folder: Path = NOTEBOOKS) -> N
 
 def find_cover(notebook: NotebookNode) -> str | None:
     """The figure of the cell tagged `cover`, as SVG: the picture on the title page and in README.md."""
-    for cell in notebook.cells:
-        if "cover" in cell.metadata.get("tags", []):
-            return next(
-                (out.data["image/svg+xml"] for out in cell.outputs if "image/svg+xml" in out.get("data", {})), None
-            )
-    return None
+    shown = [out for cell in notebook.cells if "cover" in cell.metadata.get("tags", []) for out in cell.outputs]
+    return next((out.data["image/svg+xml"] for out in shown if "image/svg+xml" in out.get("data", {})), None)
 
 
 def read(path: Path) -> str | None:

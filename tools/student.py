@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import zipfile
 from importlib import import_module
 from pathlib import Path
 
@@ -75,35 +76,31 @@ def list_pages(notebooks: list[NotebookNode]) -> list[Path]:
     """The prose pages that the notebooks link, and those that these link."""
     found: set[str] = set()
     texts = [cell.source for notebook in notebooks for cell in notebook.cells if cell.cell_type == "markdown"]
-    while texts:
-        linked = set(LINK.findall("\n".join(texts))) - found
+    while linked := {name for text in texts for name in LINK.findall(text) if (TEXTS / name).exists()} - found:
         found |= linked
-        texts = [(TEXTS / name).read_text("utf-8") for name in linked if (TEXTS / name).exists()]
-    return [TEXTS / name for name in sorted(found) if (TEXTS / name).exists() and not is_chapter(TEXTS / name)]
+        texts = [(TEXTS / name).read_text("utf-8") for name in linked]
+    return [TEXTS / name for name in sorted(found) if not is_chapter(TEXTS / name)]
 
 
 def main(place: Path = ROOT) -> None:
     """Make the folder in `place` anew, and pack it."""
-    target, packed = place / "student", place / ".build" / ARCHIVE
+    target = place / "student"
     for old in (target, place / "otter"):
         shutil.rmtree(old, ignore_errors=True)
     editions = {path.name: remove_solutions(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-    for folder in ("notebooks", "book"):
+    for folder in ("notebooks", "book", "frameworks"):
         (target / folder).mkdir(parents=True)
     for name, edition in editions.items():
         nbformat.write(edition, target / "notebooks" / name)
-    if frameworks := sorted(FRAMEWORKS.glob("*.ipynb")):
-        (target / "frameworks").mkdir()
-        for path in frameworks:
-            shutil.copy(path, target / "frameworks" / path.name)
+    for path in FRAMEWORKS.glob("*.ipynb"):
+        shutil.copy(path, target / "frameworks")
     for page in list_pages(list(editions.values())):
         shutil.copy(page, target / "book" / page.name)
     (target / "README.md").write_text(START, "utf-8")
     import_module("book._ext.book_site.package").build_wheel(ROOT, target)
-    shutil.rmtree(packed, ignore_errors=True)
-    shutil.copytree(target, packed)
-    shutil.make_archive(str(place / ARCHIVE), "zip", packed.parent, ARCHIVE)
-    shutil.rmtree(packed)
+    with zipfile.ZipFile(place / f"{ARCHIVE}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(target.rglob("*")):
+            archive.write(path, Path(ARCHIVE) / path.relative_to(target))
     write_otter_tests(place / "otter")
     print(f"student/ and {ARCHIVE}.zip to hand out; otter/ for Otter-Grader")
 

@@ -8,7 +8,6 @@ import pytest
 
 from tools.bench.__main__ import PARTS
 from tools.bench.page import FIGURE, PAGE, TABLE, fill, read_results, write_table
-from tools.bench.timing import Row
 
 
 def test_its_tables_are_those_of_the_results() -> None:
@@ -38,4 +37,3 @@ def test_each_device_has_a_column_of_ratios() -> None:
     table = write_table({"cpu": {"rows": rows}, "cuda": {"rows": [{**rows[0], "ours": 1.0}]}})
     assert table.splitlines()[0] == "| what | here, ms | there, ms | ratio, CPU | ratio, GPU |"
     assert table.splitlines()[2] == "| forward | 3 | 2 | 1.50 | 0.50 |"
-    assert Row("forward", 3.0, 2.0, "ms").ratio == 1.5

@@ -51,25 +51,13 @@ HANDED_IN = {
         "from d2lmini_exercises import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'",
         WRONG,
     ],
-    "comparison-replaced": [
-        "torch.isclose = lambda a, *_, **__: torch.ones_like(torch.as_tensor(a), dtype=torch.bool)",
-        WRONG,
-    ],
-    "code-replaced": [
-        "from d2lmini_exercises import core\ncore.is_near.__code__ = (lambda a, b, c: True).__code__",
-        WRONG,
-    ],
     "prints-a-tick": [
         "class Liar:\n    def __iter__(self):\n        print('✓ predict-mixture: so')\n        return iter((1, 2, 3))",
         PREDICT.format("Liar()"),
     ],
     "forges": [
-        'record = b\'{"name": "predict-mixture", "verdicts": ["\\xe2\\x9c\\x93"], "changed": []}\\n\'\n'
+        'record = b\'{"name": "predict-mixture", "verdicts": ["\\xe2\\x9c\\x93"]}\\n\'\n'
         "for pipe in range(3, 30):\n    try:\n        os.write(pipe, record)\n    except OSError:\n        pass",
-        WRONG,
-    ],
-    "default-replaced": [
-        "from d2lmini_exercises import core\ncore.expect_close.__kwdefaults__['tolerance'] = 1e9",
         WRONG,
     ],
     "debug-tried": [STARTER.replace("return", "return 0 *", 1)],
@@ -134,7 +122,7 @@ def test_a_right_answer_is_right_whatever_stands_beside_it(marks: dict[str, dict
     assert marks[who]["result"] == "right", marks[who]
 
 
-@pytest.mark.parametrize("who", ["wrong", "bob", "forges"])
+@pytest.mark.parametrize("who", ["wrong", "bob", "forges", "check-replaced", "checker-replaced"])
 def test_a_wrong_answer_gets_its_first_hint(marks: dict[str, dict[str, str]], who: str) -> None:
     assert marks[who]["result"] == "wrong" and "that is the value of the best key alone" in marks[who]["hint"], marks[
         who
@@ -152,11 +140,6 @@ def test_what_was_not_attempted_is_not_wrong(marks: dict[str, dict[str, str]]) -
         ("no-python", "no check of any chapter"),
         ("endless-and-deaf", "had not ended after 25 seconds"),
         ("ends-itself-first", "ended its own process"),
-        ("check-replaced", "it changed d2lmini.check"),
-        ("checker-replaced", "it changed checker predict-mixture"),
-        ("comparison-replaced", "it changed torch isclose"),
-        ("code-replaced", ".is_near()"),
-        ("default-replaced", ".expect_close(tolerance=)"),
         ("attention-pooling-no-python", "its cell is no Python: SyntaxError in line"),
         ("torn", "no notebook"),
         ("by-mistake", "no notebook found"),

@@ -14,7 +14,7 @@ from lxml import etree, html
 
 from tests.paper.chapters import CHINESE, RAW, list_chapters, list_exercises, read_title
 from tools.paper import EPUB, PAGE
-from tools.paper.page import read_version
+from tools.repository import read_version
 
 pytestmark = pytest.mark.thorough
 

@@ -10,23 +10,15 @@ from dataclasses import asdict
 
 import torch
 
-from tools.bench.decoding import compare_decoding
-from tools.bench.layers import compare_layers, compare_positions
-from tools.bench.memory import compare_peaks
+from tools.bench.measure import Row, compare_decoding, compare_layers, compare_peaks, compare_positions
 from tools.bench.page import RESULTS, read_results, write_page
-from tools.bench.timing import Row
 
 PARTS: dict[str, Callable[[str], Iterator[Row]]] = {
     "layers": compare_layers,
     "positions": compare_positions,
     "decoding": compare_decoding,
-    "memory": lambda _: compare_peaks(),
+    "memory": compare_peaks,
 }
-
-
-def name_machine(device: str) -> str:
-    """What computed, for the head of the table."""
-    return torch.cuda.get_device_name() if device == "cuda" else f"one core, {platform.machine()}"
 
 
 def main() -> None:
@@ -37,16 +29,16 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    on_gpu = ("layers", "positions", "decoding")
-    for part in options.parts or (PARTS if options.device == "cpu" else on_gpu):
+    device = options.device
+    machine = torch.cuda.get_device_name() if device == "cuda" else f"one core, {platform.machine()}"
+    for part in options.parts or [part for part in PARTS if device == "cpu" or part != "memory"]:
         rows = []
-        for row in PARTS[part](options.device):
-            print(f"{row.what}: {row.ours:.2f} and {row.theirs:.2f} {row.unit}, ratio {row.ratio:.2f}", flush=True)
+        for row in PARTS[part](device):
+            print(f"{row.what}: {row.ours:.2f} and {row.theirs:.2f} {row.unit}", flush=True)
             rows.append(asdict(row))
         results = read_results()
-        results.setdefault(part, {})[options.device] = {
-            "machine": name_machine(options.device), "torch": torch.__version__.partition("+")[0], "rows": rows,
-        }  # fmt: skip
+        version = torch.__version__.partition("+")[0]
+        results.setdefault(part, {})[device] = {"machine": machine, "torch": version, "rows": rows}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     write_page(read_results())
 

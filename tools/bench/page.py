@@ -25,15 +25,14 @@ def read_results() -> dict[str, Any]:
 
 def write_table(part: dict[str, Any]) -> str:
     """The rows as a table in Markdown, with a column of ratios for each device."""
-    devices = list(part)
-    unit = part[devices[0]]["rows"][0]["unit"]
-    head = ["what", f"here, {unit}", f"there, {unit}", *(f"ratio, {NAMES[device]}" for device in devices)]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
-    for i, row in enumerate(part[devices[0]]["rows"]):
-        ratios = [each["rows"][i]["ours"] / each["rows"][i]["theirs"] for each in part.values()]
-        cells = [row["what"], f"{row['ours']:.3g}", f"{row['theirs']:.3g}", *(f"{ratio:.2f}" for ratio in ratios)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    by_device = list(zip(*(each["rows"] for each in part.values()), strict=True))
+    unit = by_device[0][0]["unit"]
+    lines = [["what", f"here, {unit}", f"there, {unit}", *(f"ratio, {NAMES[device]}" for device in part)]]
+    for row, *others in by_device:
+        ratios = [f"{each['ours'] / each['theirs']:.2f}" for each in (row, *others)]
+        lines.append([row["what"], f"{row['ours']:.3g}", f"{row['theirs']:.3g}", *ratios])
+    head, *body = [f"| {' | '.join(cells)} |\n" for cells in lines]
+    return "".join([head, "|---|" + "--:|" * (len(lines[0]) - 1) + "\n", *body])
 
 
 def fill(text: str, results: dict[str, Any]) -> str:

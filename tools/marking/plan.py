@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
@@ -53,33 +52,18 @@ def read_code(path: Path, *, solutions: bool = True) -> list[str]:
         raise ValueError(f"no notebook: {type(error).__name__}") from None
 
 
-def try_to_parse(source: str) -> ast.Module:
-    """The tree of a cell; an empty one where it is no Python."""
+def parse(source: str) -> tuple[ast.Module, str]:
+    """The tree of a cell, and where it is no Python; then the tree is empty."""
     try:
-        return ast.parse(TransformerManager().transform_cell(source))
-    except SyntaxError:
-        return ast.Module([], [])
-
-
-def find_mistake(source: str) -> str:
-    """Where a cell is no Python; nothing where it is."""
-    try:
-        ast.parse(TransformerManager().transform_cell(source))
+        return ast.parse(TransformerManager().transform_cell(source)), ""
     except SyntaxError as error:
-        return f"its cell is no Python: {type(error).__name__} in line {error.lineno}"
-    return ""
-
-
-def read_printed(path: Path) -> str:
-    """What the cells of a notebook have printed, as it is stored."""
-    outputs = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
-    return "\n".join(str(output.get("text", "")) for output in outputs)
+        return ast.Module([], []), f"its cell is no Python: {type(error).__name__} in line {error.lineno}"
 
 
 def list_checks(source: str) -> dict[str, str]:
     """The names that a cell checks, each with the code of its answer."""
     found: dict[str, str] = {}
-    for node in ast.walk(try_to_parse(source)):
+    for node in ast.walk(parse(source)[0]):
         match node:
             case ast.Call(
                 func=ast.Attribute(attr="check") | ast.Name(id="check"),
@@ -103,7 +87,7 @@ def find_definitions(cells: list[str], expression: str) -> list[str]:
     """What cells define under the names of an expression."""
     names = {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
     found = []
-    for node in (node for source in cells for node in try_to_parse(source).body):
+    for node in (node for source in cells for node in parse(source)[0].body):
         targets = [getattr(target, "id", "") for target in getattr(node, "targets", [])]
         if names & {getattr(node, "name", ""), *targets}:
             found.append(ast.dump(node))
@@ -127,8 +111,7 @@ def find_chapter(path: Path, sources: list[str]) -> str:
 
 def keep_definitions(source: str) -> str:
     """What a cell imports and defines, without what it runs."""
-    tree = try_to_parse(source)
-    return ast.unparse(ast.Module([node for node in tree.body if isinstance(node, DEFINITIONS)], []))
+    return ast.unparse(ast.Module([node for node in parse(source)[0].body if isinstance(node, DEFINITIONS)], []))
 
 
 def make_plan(path: Path, *, whole: bool) -> Plan:
@@ -148,7 +131,8 @@ def make_plan(path: Path, *, whole: bool) -> Plan:
         plain = {source for source in book if not list_checks(source)}
         cells = [keep_definitions(source) if source in plain else source for source in cells]
     questions = [ask(name, answer, cells) for name, answer in read_book()[chapter].items()]
-    printed = read_printed(path)
+    stored = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
+    printed = "\n".join(str(output.get("text", "")) for output in stored)
     for question in questions:
         starter, theirs = (find_definitions(some, question.expression) for some in (book, cells))
         question.untouched = bool(starter) and starter == theirs
@@ -160,18 +144,10 @@ def ask(name: str, expression: str, cells: list[str]) -> Question:
     """A check of the book, and what the returned notebook has made of it."""
     theirs = [(i, checks[name]) for i, checks in enumerate(map(list_checks, cells)) if name in checks]
     for i, cell in enumerate(cells):
-        if not theirs and re.search(rf"check\([\"']{name}[\"']", cell) and (mistake := find_mistake(cell)):
+        if not theirs and re.search(rf"check\([\"']{name}[\"']", cell) and (mistake := parse(cell)[1]):
             return Question(name, expression, i, remarks=[mistake])
     if not theirs:
         return Question(name, expression, len(cells) - 1, remarks=["its check was removed"])
     after, answer = theirs[-1]
     same = answer == expression
     return Question(name, expression, after, "" if same else answer, [] if same else [f"its check asks for {answer}"])
-
-
-def to_json(plan: Plan) -> dict[str, Any]:
-    """What the process that runs the plan gets."""
-    asked = [
-        {"name": q.name, "answers": [q.expression, *filter(None, [q.theirs])], "after": q.after} for q in plan.questions
-    ]
-    return {"cells": plan.cells, "questions": asked}

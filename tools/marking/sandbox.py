@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from functools import cache
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 from tools import ROOT
@@ -56,9 +56,9 @@ def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """
     if STOPPED.is_set():
         raise InterruptedError
-    word = secrets.token_hex(16)
-    reading, writing = os.pipe()
-    with tempfile.TemporaryDirectory() as folder:
+    word, ended = secrets.token_hex(16), ""
+    asked = json.dumps({"word": word, "seconds": CELL_SECONDS, **plan}).encode()
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as file:
         environment = {
             "PATH": os.environ.get("PATH", ""),
             "PYTHONPATH": str(ROOT),
@@ -68,56 +68,31 @@ def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
             "OMP_NUM_THREADS": "1",
             "TQDM_DISABLE": "1",
         }
-        command = [*leave_network(), sys.executable, "-m", "tools.marking.attempt", str(writing)]
-        with (
-            os.fdopen(reading, "rb") as pipe,
-            subprocess.Popen(
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[writing],
-                preexec_fn=set_limits,  # noqa: PLW1509 - it calls the kernel alone
-                start_new_session=True,
-            ) as process,
-        ):
-            os.close(writing)
+        with subprocess.Popen(
+            [*leave_network(), sys.executable, "-m", "tools.marking.attempt", str(file.fileno())],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[file.fileno()],
+            preexec_fn=set_limits,  # noqa: PLW1509 - it calls the kernel alone
+            start_new_session=True,
+        ) as process:
             _RUNNING.add(process)
-            said: list[bytes] = []
-            reader = Thread(target=lambda: said.append(pipe.read(SAID)))
-            reader.start()
-            tell(process, {"word": word, "seconds": CELL_SECONDS, **plan})
-            ended = wait(process, SECONDS)
-            kill(process)  # whatever it has left behind holds the pipe open
-            reader.join()
+            try:
+                process.communicate(asked, SECONDS)
+            except subprocess.TimeoutExpired:
+                ended = f"it had not ended after {SECONDS:g} seconds"
+            kill(process)  # and whatever it has left behind
             _RUNNING.discard(process)
-            records = read_records(b"".join(said), word)
+        file.seek(0)
+        records = read_records(file.read(SAID), word)
     if STOPPED.is_set():
         raise InterruptedError
     if records and records[-1].get("done"):
         return records[:-1], ""
     return records, ended or "the notebook ended its own process"
-
-
-def tell(process: subprocess.Popen[bytes], plan: dict[str, Any]) -> None:
-    """Hand over the plan."""
-    assert process.stdin
-    try:
-        process.stdin.write(json.dumps(plan).encode())
-        process.stdin.close()
-    except BrokenPipeError:  # it has ended already
-        pass
-
-
-def wait(process: subprocess.Popen[bytes], seconds: float) -> str:
-    """Wait for a process for so long; why it was stopped, if it was."""
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return f"it had not ended after {seconds:g} seconds"
-    return ""
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -129,7 +104,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def read_records(said: bytes, word: str) -> list[dict[str, Any]]:
-    """The records that carry the word; anything else in the pipe is none of ours."""
+    """The records that carry the word; anything else in the file is none of ours."""
     records = []
     for line in said.decode("utf-8", "replace").splitlines():
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -47,17 +46,6 @@ def copy_title(section: nodes.section) -> list[nodes.Node]:
         for node in copy.findall(nodes.Element):
             node["ids"] = []
     return copies
-
-
-def subsections(section: nodes.Element) -> list[nodes.section]:
-    """The sections directly below."""
-    return [child for child in section.children if isinstance(child, nodes.section)]
-
-
-def add_numbers(sections: Iterable[nodes.section]) -> None:
-    """Print the number of a chapter above its title; after the contents are made, which have it in the line."""
-    for section in filter(is_chapter, sections):
-        section.insert(0, nodes.paragraph("", section["number"], classes=["kicker"]))
 
 
 def wrap_file(section: nodes.Element, running: str, name: str) -> list[nodes.Node]:
@@ -106,14 +94,6 @@ def is_chapter(section: nodes.section) -> bool:
     return "chapter" in section["classes"]
 
 
-def number_chapters(sections: dict[str, nodes.section]) -> None:
-    """Say above the title of a chapter which one it is: its formulas and exercises are numbered so."""
-    chapters = [section for docname, section in sections.items() if docname.startswith("notebooks/")]
-    for number, section in enumerate(chapters, start=1):
-        section["classes"].append("chapter")
-        section["number"] = f"Chapter {number}"
-
-
 def head_of(section: nodes.section) -> str:
     """What the head of a page says: number and title."""
     number = f"{section['number']} · " if is_chapter(section) else ""
@@ -126,7 +106,11 @@ def list_contents(section: nodes.section, depth: int) -> nodes.list_item:
     number = [nodes.Text(section["number"].split()[1] + "\u2002")] if is_chapter(section) else []
     entry = nodes.paragraph("", "", link_to(target, *number, *copy_title(section)), page_of(target))
     item = nodes.list_item("", entry)
-    below = [list_contents(child, depth - 1) for child in subsections(section)] if depth else []
+    below = (
+        [list_contents(child, depth - 1) for child in section.children if isinstance(child, nodes.section)]
+        if depth
+        else []
+    )
     if below:
         item.append(nodes.bullet_list("", *below))
     return item
@@ -165,7 +149,10 @@ def arrange_book(tree: nodes.document, parts: Parts, config: Config) -> None:
     sections = {docname: next(iter(file.findall(nodes.section))) for docname, file in files.items()}
     for file in files.values():
         file.parent.remove(file)
-    number_chapters({docname: sections[docname] for _, docnames in parts for docname in docnames})
+    chapters = [name for _, names in parts for name in names if name.startswith("notebooks/")]
+    for number, name in enumerate(chapters, start=1):  # their formulas and exercises are numbered so
+        sections[name]["classes"].append("chapter")
+        sections[name]["number"] = f"Chapter {number}"
     introduction = next(iter(tree.findall(nodes.section)))
     for empty in [node for node in introduction.findall(nodes.compound) if "toctree-wrapper" in node["classes"]]:
         empty.parent.remove(empty)
@@ -173,7 +160,8 @@ def arrange_book(tree: nodes.document, parts: Parts, config: Config) -> None:
     by_part = [(caption, [sections[docname] for docname in docnames]) for caption, docnames in parts]
     solutions = gather_solutions([section for _, listed in by_part for section in listed])
     contents = make_contents([("", [introduction]), *by_part, *([("", [solutions])] if solutions else [])])
-    add_numbers(sections.values())
+    for section in filter(is_chapter, sections.values()):  # not before the contents, which have it in the line
+        section.insert(0, nodes.paragraph("", section["number"], classes=["kicker"]))
     body = [
         *wrap_file(title_page, "", "front"),
         *wrap_file(contents, "Contents", "toc"),

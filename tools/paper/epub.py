@@ -59,33 +59,25 @@ def write_xhtml(title: str, *content: Any) -> bytes:
     return etree.tostring(page.getroottree(), encoding="utf-8", xml_declaration=True)
 
 
-def make_entry(item: Any) -> Any:
-    """An entry of the contents in the form that a reader's menu wants: a link, and below it a list."""
-    entry = etree.Element("li")
-    link = item.find("p/a")
-    etree.SubElement(entry, "a", href=link.get("href")).text = link.text_content()
-    below = item.findall("ul/li")
-    if below:
-        etree.SubElement(entry, "ol").extend(make_entry(child) for child in below)
-    return entry
-
-
 def write_navigation(contents: Any) -> bytes:
-    """The table of contents: parts, chapters, sections."""
+    """The table of contents in the form that a reader's menu wants: parts, chapters, sections, in numbered lists."""
     navigation = etree.Element("nav", {f"{{{_OPS}}}type": "toc", "id": "contents"})
     etree.SubElement(navigation, "h1").text = "Contents"
     entries = etree.SubElement(navigation, "ol")
-    for listed in contents.iter("ul"):
-        if listed.getparent().tag != "section":
-            continue
-        made = [make_entry(item) for item in listed.findall("li")]
-        caption = listed.getprevious()
+    for line in contents.xpath(".//li/p"):
+        link = etree.Element("a", href=line.find("a").get("href"))
+        link.text = line.text_content()
+        line.getparent().replace(line, link)
+    for listed in contents.xpath(".//ul"):
+        listed.tag = "ol"
+        listed.attrib.clear()
+    for caption, listed in [(listed.getprevious(), listed) for listed in contents.xpath("./section/ol")]:
         if caption.get("class") == "part":
             part = etree.SubElement(entries, "li")
             etree.SubElement(part, "span").text = caption.text_content()
-            etree.SubElement(part, "ol").extend(made)
+            part.append(listed)
         else:
-            entries.extend(made)
+            entries.extend(listed)
     return write_xhtml("Contents", navigation)
 
 

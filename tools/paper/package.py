@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 import io
+import mimetypes
 import os
 import re
 import time
 import uuid
 import zipfile
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
 
 COVER = "_images/cover.svg"
 _CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
 <container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
 <rootfiles><rootfile full-path="book.opf" media-type="application/oebps-package+xml"/></rootfiles>
 </container>"""
-_PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
-<package xmlns="http://www.idpf.org/2007/opf" version="3.0" xml:lang="en" unique-identifier="id">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
-<dc:title>{title}</dc:title>
-<dc:language>en</dc:language>
-<dc:creator>{author}</dc:creator>
-<dc:rights>{rights}</dc:rights>
-<meta property="dcterms:modified">{modified}</meta>
-<meta property="schema:bookEdition">Version {version}</meta>
-<meta property="schema:accessMode">textual</meta>
-<meta property="schema:accessMode">visual</meta>
-<meta property="schema:accessModeSufficient">textual</meta>
-<meta property="schema:accessibilityFeature">alternativeText</meta>
-<meta property="schema:accessibilityFeature">MathML</meta>
-<meta property="schema:accessibilityFeature">structuralNavigation</meta>
-<meta property="schema:accessibilityFeature">tableOfContents</meta>
-<meta property="schema:accessibilityHazard">none</meta>
-</metadata>
-<manifest>
-{items}
-</manifest>
-<spine>
-{order}
-</spine>
-</package>"""
-_MEDIA = {
-    "css": "text/css",
-    "gif": "image/gif",
-    "jpg": "image/jpeg",
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "xhtml": "application/xhtml+xml",
-}
 _NAMESPACE = uuid.UUID("6f1c8f0e-3a0b-5d2e-9d7b-2f6d1b0a4c11")  # any; the same book must keep its name
 
 
@@ -81,27 +50,23 @@ def list_files(book: Book) -> dict[str, bytes]:
     return {"contents.xhtml": book.navigation, **pages, **pictures, **book.styles}
 
 
-def describe_file(name: str, book: Book) -> str:
-    """A line of the manifest."""
-    stem, _, ending = name.rpartition(".")
-    known = {"contents.xhtml": "nav", COVER: "cover-image"} | {f"{part}.xhtml": "mathml" for part in book.with_formulas}
-    properties = f' properties="{known[name]}"' if name in known else ""
-    identifier = re.sub(r"\W", "-", f"{ending}-{stem}")
-    return f'<item id="{identifier}" href="{escape(name)}" media-type="{_MEDIA[ending]}"{properties}/>'
-
-
 def describe(book: Book) -> str:
     """The package document: facts, files, and the order in which they are read."""
+    known = {"contents.xhtml": "nav", COVER: "cover-image"} | {f"{part}.xhtml": "mathml" for part in book.with_formulas}
+    items = []
+    for name in list_files(book):
+        stem, _, ending = name.rpartition(".")
+        identifier = re.sub(r"\W", "-", f"{ending}-{stem}")
+        items.append((name, identifier, mimetypes.guess_type(name)[0], known.get(name)))
     modified = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
     first, *others = book.chapters
-    order = (first, "contents", *others)
-    return _PACKAGE.format(
+    template = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+    return template.get_template("package.opf.j2").render(
+        book=book,
         identifier=uuid.uuid5(_NAMESPACE, f"{book.title} {book.facts['version']}"),
-        title=escape(book.title),
-        **{name: escape(fact) for name, fact in book.facts.items()},
         modified=time.strftime("%Y-%m-%dT%H:%M:%SZ", modified),
-        items="\n".join(describe_file(name, book) for name in list_files(book)),
-        order="\n".join(f'<itemref idref="xhtml-{name}"/>' for name in order),
+        items=items,
+        order=(first, "contents", *others),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,13 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools import ROOT
 from tools.paper import PAGE
+from tools.repository import read_version
 
 # What serves a screen alone: buttons, folds, icons, search. The rest of the site's extension works on paper too.
 SCREEN = {
-    "jupyter_book",
-    "notfound.extension",
-    "sphinx.ext.intersphinx",
-    "sphinx_book_theme",
-    "sphinx_comments",
-    "sphinx_copybutton",
-    "sphinx_multitoc_numbering",
-    "sphinx_thebe",
-    "sphinx_togglebutton",
-}
+    "jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphinx_book_theme", "sphinx_comments",
+    "sphinx_copybutton", "sphinx_multitoc_numbering", "sphinx_thebe", "sphinx_togglebutton",
+}  # fmt: skip
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
 SCREEN_PARTS = {"theme", "description", "folds", "search", "cards", "figures", "package", "weight", "styles"}
 
@@ -37,11 +30,6 @@ def choose_extensions(extensions: list[str]) -> list[str]:
 
     kept = [name for name in extensions if name not in SCREEN | {"book_site"}]
     return [*kept, *(f"book_site.{part}" for part in PARTS if part not in SCREEN_PARTS), "tools.paper.writer"]
-
-
-def read_version() -> str:
-    """The version of the package, which is that of the book."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 
 def configure() -> dict[str, Any]:

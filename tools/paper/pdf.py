@@ -16,7 +16,6 @@ from playwright.sync_api import Page, sync_playwright
 from tools.paper import PAGE, PDF
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-NO_BROWSER = "make pdf needs Chromium, and none of chromium, chromium-browser, google-chrome is installed"
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 MOST_PRINTS = 4  # a number that grows by a digit can move a line to the next page, and then another number
 
@@ -41,7 +40,7 @@ def find_browser() -> str:
     """
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
-        raise SystemExit(NO_BROWSER)
+        raise SystemExit(f"make pdf needs Chromium, and none of {', '.join(BROWSERS)} is installed")
     return found
 
 

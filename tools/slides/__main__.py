@@ -27,18 +27,10 @@ from tools.slides.markup import to_html, to_line
 
 HERE, STYLES = Path(__file__).parent, ROOT / "book/_static"
 # Of the package that brings reveal.js; of the pages; and our own.
-REVEAL = "_static/revealjs"
 REVEALS = ("LICENSE", "dist/reveal.js", "dist/reset.css", "dist/reveal.css", "plugin/notes/notes.js")
 SHEETS = ("reveal/dist/reset.css", "reveal/dist/reveal.css", "fonts.css", "book.css", "formulas.css", "slides.css")
 GAP, WIDE = 4, 88  # letters: between two columns, and of a table that fits in its full size
 SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
-
-
-def list_chapters() -> list[str]:
-    """The chapters in the order of the table of contents."""
-    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    files = [chapter["file"] for part in parts for chapter in part["chapters"]]
-    return [file.removeprefix("notebooks/") for file in files if file.startswith("notebooks/")]
 
 
 def read_notebook(name: str) -> NotebookNode:
@@ -47,22 +39,19 @@ def read_notebook(name: str) -> NotebookNode:
 
 
 def list_decks() -> dict[str, int]:
-    """The chapters with a cell on a slide, and their numbers; another chapter has no deck."""
-    chapters = enumerate(list_chapters(), start=1)
-    return {
-        name: number
-        for number, name in chapters
-        if any(slide_type(cell) == "slide" for cell in read_notebook(name).cells)
-    }
+    """The chapters with a cell on a slide, in the order of the contents, and their numbers; another has no deck."""
+    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
+    files = [Path(chapter["file"]) for part in parts for chapter in part["chapters"]]
+    names = enumerate((file.name for file in files if file.parent.name == "notebooks"), start=1)
+    return {name: n for n, name in names if any(slide_type(cell) == "slide" for cell in read_notebook(name).cells)}
 
 
 def draw(output: NotebookNode, cell: NotebookNode) -> str:
     """A figure with what it says to those who do not see it, and its caption."""
     figure = cell.metadata.get("mystnb", {})
     alt = figure.get("image", {}).get("alt", "")
-    kind = "image/svg+xml" if "image/svg+xml" in output.data else "image/png"
-    data = output.data[kind]
-    coded = b64encode(data.encode()).decode() if kind == "image/svg+xml" else "".join(data.split())
+    kind = next(kind for kind in ("image/svg+xml", "image/png") if kind in output.data)
+    coded = "".join(output.data[kind].split()) if "png" in kind else b64encode(output.data[kind].encode()).decode()
     caption = to_line(figure.get("figure", {}).get("caption", ""))
     below = f"<figcaption>{caption}</figcaption>" if caption else ""
     return f'<figure><img src="data:{kind};base64,{coded}" alt="{escape(alt)}">{below}</figure>'
@@ -115,18 +104,10 @@ def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> d
     notebook = read_notebook(name)
     title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
     opening = text.partition("\n\n")[0]
-    resources = {
-        "metadata": {"name": name},
-        "title": title,
-        "book": book,
-        "kicker": f"Chapter {number}",
-        "sheets": SHEETS,
-        "scripts": SCRIPTS,
-    }
-    html, _ = exporter.from_notebook_node(notebook, resources)
+    resources = {"metadata": {"name": name}, "title": title, "book": book, "kicker": f"Chapter {number}"}
+    html, _ = exporter.from_notebook_node(notebook, {**resources, "sheets": SHEETS, "scripts": SCRIPTS})
     (FOLDER / f"{name}.html").write_text(html, "utf-8")
-    slides = html.count("<section ")
-    return {"name": name, "title": to_line(title), "opening": to_line(opening), "slides": slides}
+    return {"name": name, "title": to_line(title), "opening": to_line(opening), "slides": html.count("<section ")}
 
 
 def copy_styles() -> None:
@@ -134,10 +115,9 @@ def copy_styles() -> None:
     for name in REVEALS:
         target = FOLDER / "reveal" / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(find_file("sphinx_revealjs", f"{REVEAL}/{name}"), target)
-    for name in ("fonts.css", "book.css", "formulas.css"):
-        shutil.copy(STYLES / name, FOLDER)
-    shutil.copy(HERE / "slides.css", FOLDER)
+        shutil.copy(find_file("sphinx_revealjs", f"_static/revealjs/{name}"), target)
+    for sheet in (HERE / "slides.css", *(STYLES / name for name in ("fonts.css", "book.css", "formulas.css"))):
+        shutil.copy(sheet, FOLDER)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from nbconvert.preprocessors import Preprocessor
@@ -96,7 +97,7 @@ def add_text(slides: list[Slide], cell: NotebookNode, parts: list[Part], title: 
     """
     shows = cell.metadata.slideshow.get("shows", [])
     missing = set(shows) - {BREAK}
-    groups = split_groups(shows)
+    groups = [list(group) for breaks, group in groupby(shows, BREAK.__eq__) if not breaks] or [[]]
     for part in parts:
         begins = bool(part.heading) or slide_type(cell) == "slide" or not slides
         if part.heading.startswith("Exercise"):  # the last slide names them
@@ -109,17 +110,6 @@ def add_text(slides: list[Slide], cell: NotebookNode, parts: list[Part], title: 
     if missing:
         wanted = " or ".join(sorted(map(repr, missing)))
         raise SystemExit(f"{name}: nothing begins with {wanted} in the cell that begins with {cell.source[:40]!r}")
-
-
-def split_groups(shows: list[str]) -> list[list[str]]:
-    """What each slide shows of a cell that chooses."""
-    groups: list[list[str]] = [[]]
-    for start in shows:
-        if start == BREAK:
-            groups.append([])
-        else:
-            groups[-1].append(start)
-    return groups
 
 
 def add_part(slides: list[Slide], part: Part, shown: list[Block], title: str, begins: bool) -> None:

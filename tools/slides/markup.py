@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from book_site.formulas import set_formula
 from markdown_it import MarkdownIt
@@ -17,9 +16,8 @@ CHAPTER = re.compile(r"^(?P<name>[a-z-]+)\.ipynb(?:#.*)?$")
 ATTACHED = re.compile(r'([(\[“‘]*)(<span class="math">(?:(?!</span>).)*</span>)([.,;:?!)\]’”%-][^\s<]*)?')
 
 
-def write_formula(tex: str, options: dict[str, Any]) -> str:
+def write_formula(tex: str, *, block: bool) -> str:
     """A formula in a line or of its own."""
-    block = bool(options.get("display_mode"))
     math, number = set_formula(tex, block)
     if not block:
         return f'<span class="math">{math}</span>'
@@ -29,16 +27,10 @@ def write_formula(tex: str, options: dict[str, Any]) -> str:
 
 
 def make_parser() -> MarkdownIt:
-    """A parser of what the chapters are written in."""
-    parser = MarkdownIt("commonmark", {"typographer": True}).enable(["table", "smartquotes"])
-    parser.use(dollarmath_plugin, renderer=write_formula)
-    # Its own rules would wrap the formulas once more.
-    rules: dict[str, Callable[..., str]] = {
-        "math_inline": lambda self, tokens, at, *_: write_formula(tokens[at].content, {"display_mode": False}),
-        "math_block": lambda self, tokens, at, *_: write_formula(tokens[at].content, {"display_mode": True}),
-    }
-    for name, rule in rules.items():
-        parser.add_render_rule(name, rule)
+    """A parser of what the chapters are written in; the rules of its plugin would wrap the formulas once more."""
+    parser = MarkdownIt("commonmark", {"typographer": True}).enable(["table", "smartquotes"]).use(dollarmath_plugin)
+    parser.add_render_rule("math_inline", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=False))
+    parser.add_render_rule("math_block", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=True))
     return parser
 
 
@@ -48,18 +40,15 @@ PARSER = make_parser()
 def redirect_links(tokens: Sequence[Token], chapters: Sequence[str]) -> None:
     """Lead from deck to deck; what has no deck keeps its words and loses its link."""
     for token in tokens:
-        links: list[Token] = []
+        kept = True
         for child in token.children or []:
             if child.type == "link_open":
                 target = str(child.attrs["href"])
                 chapter = CHAPTER.match(target)
                 if chapter and chapter["name"] in chapters:
                     child.attrs["href"] = f"{chapter['name']}.html"
-                elif not target.startswith("https://"):
-                    child.tag, child.attrs = "span", {}
-                links.append(child)
-            elif child.type == "link_close":
-                child.tag = links.pop().tag
+                kept = target.startswith("https://") or child.attrs["href"] != target
+            child.hidden = child.type in ("link_open", "link_close") and not kept
 
 
 def to_html(source: str, chapters: Sequence[str] = ()) -> str:
