@@ -10,7 +10,7 @@ from torch import Tensor
 
 from d2lmini_exercises.convert import convert_tensor
 from d2lmini_exercises.core import WrongAnswer, checker, expect_close, expect_function
-from d2lmini_exercises.engine import Case, exercise
+from d2lmini_exercises.engine import exercise
 from d2lmini_exercises.prediction import Number, prediction
 
 prediction("transposed-kernel",
@@ -120,39 +120,3 @@ def check_mask(answer: Any) -> str:
             hint="write down, for one query, which keys it may see", mistakes=mistakes,
         )  # fmt: skip
     return "seen is what neither mask hides"
-
-
-def measure(
-    ours: Tensor, theirs: Tensor, *, gap: Any = lambda a, b: (b - a).abs().max(), size: Any = lambda a, b: a.abs().max()
-) -> Any:
-    """The largest difference, as a part of the largest number of ours, right unless told otherwise."""
-    return gap(ours, theirs) / size(ours, theirs)
-
-
-exercise("measure-rounding",
-    measure,
-    tuple(
-        Case(f"ours = torch.tensor({ours}); theirs = torch.tensor({theirs})", tolerance=1e-6)
-        for ours, theirs in (
-            ([1.0, -2.0, 4.0], [1.25, -2.75, 4.125]), ([1.0, -2.0, 4.0], [0.75, -1.25, 3.875]),
-            ([0.0, 10.0], [0.5, 10.0]), ([-8.0, 1.0], [-8.0, 1.25]), ([3.0, 4.0], [3.0, 4.0]),
-            ([4.0, 1.0], [5.0, 1.0]), ([[1.0, 2.0], [-5.0, 4.0]], [[1.0, 2.0], [-5.0, 3.5]]),
-        )
-    ),
-    {
-        "differences have signs: which one is the largest?":
-            ({"gap": lambda a, b: (b - a).max()}, {"gap": lambda a, b: (a - b).max()}),
-        "entry by entry first: the largest numbers of the two may stand at different places, or be equal":
-            {"gap": lambda a, b: (a.abs().max() - b.abs().max()).abs()},
-        "ours is the measure: theirs may be the one that is wrong": {"size": lambda a, b: b.abs().max()},
-        "the largest number is the one furthest from 0": {"size": lambda a, b: a.max()},
-        "one number near 0 decides everything if you divide entry by entry":
-            lambda a, b: ((b - a) / a).abs().nan_to_num(0.0, torch.inf).max(),
-        "that is the mean difference: one wrong entry hides behind many right ones":
-            {"gap": lambda a, b: (b - a).abs().mean()},
-        "as a part of the largest number: divide": {"size": lambda a, b: 1},
-    },
-    claim="the largest difference, as a part of the largest number of ours",
-    verified="one number for two tensors, which no small entry can blow up",
-    hint="two maxima, both of absolute values, and one division at the end",
-)  # fmt: skip

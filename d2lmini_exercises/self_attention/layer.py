@@ -42,27 +42,8 @@ def check_debug_self_attention(make: Any) -> str:
         _expect_attention(layer, X, given)
         _expect_parameters(layer)
         _expect_gradients(layer, X, given)
-        _expect_learning(make, d_model, width)
     _expect_extreme_scores(layer, d_model)
-    return "weights, output and gradients of input and parameters are right, for two sizes, and each matrix learns"
-
-
-def _expect_learning(make: Any, d_model: int, width: int) -> None:
-    """A few steps of training move all three matrices from where the layer itself begins."""
-    torch.manual_seed(3)
-    X, goal = torch.randn(2, 5, d_model), torch.randn(2, 5, width)
-    layer = _make_layer(make, d_model, width, X)
-    matrices = {name: part for name, part in layer.named_parameters() if name.endswith("weight")}
-    before = {name: part.detach().clone() for name, part in matrices.items()}
-    optimiser = torch.optim.SGD(layer.parameters(), lr=0.1)
-    for _ in range(3):
-        optimiser.zero_grad()
-        (layer(X)[0] - goal).square().sum().backward()
-        optimiser.step()
-    stuck = [name for name, part in matrices.items() if torch.equal(part.detach(), before[name])]
-    if stuck:
-        hint = "what is a score if W_q and W_k are both 0, and what is its derivative? Begin with random numbers"
-        raise WrongAnswer("every matrix moves in three steps of SGD from its own initial values", hint, got=stuck)
+    return "weights, output and gradients of input and parameters are right, for two sizes"
 
 
 def _expect_extreme_scores(layer: nn.Module, d_model: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 NAMES = ("query", "key", "value")
 
@@ -69,10 +68,6 @@ RIGHT: dict[str, list[Any]] = {
         lambda attn_mask, key_padding_mask: ~attn_mask[None, None] & ~key_padding_mask[:, None, None],
         lambda attn_mask, key_padding_mask: ~np.logical_or(attn_mask.numpy(), key_padding_mask.numpy()[:, None, None]),
     ],
-    "measure-rounding": [
-        lambda ours, theirs: (ours - theirs).abs().max() / ours.abs().max(),
-        lambda ours, theirs: float(np.abs(ours.numpy() - theirs.numpy()).max() / np.abs(ours.numpy()).max()),
-    ],
 }
 WRONG: list[tuple[str, Any, str]] = [
     ("transposed-kernel", 45, "what does the transpose of a rotation do"),
@@ -92,13 +87,4 @@ WRONG: list[tuple[str, Any, str]] = [
     ("port-a-mask", lambda a, p: ~a & ~p[:, None], "gets two axes in front"),
     ("port-a-mask", lambda a, p: (~a & ~p[:, None])[:, None].float(), "refuses a mask of numbers"),
     ("port-a-mask", lambda a, p: ~a.expand(2, 1, *a.shape), "padding hides nothing"),
-    ("measure-rounding", lambda a, b: (b - a).max() / a.abs().max(), "differences have signs"),
-    ("measure-rounding", lambda a, b: (a.abs().max() - b.abs().max()).abs() / a.abs().max(), "entry by entry first"),
-    ("measure-rounding", lambda a, b: (a - b).abs().max() / b.abs().max(), "ours is the measure"),
-    ("measure-rounding", lambda a, b: (a - b).abs().max(0).values / a.abs().max(0).values, "write the shape"),
-    ("measure-rounding", lambda a, b: (b - a).abs().max() / a.max(), "furthest from 0"),
-    ("measure-rounding", lambda a, b: ((b - a) / a).abs().nan_to_num(0.0, torch.inf).max(), "entry by entry"),
-    ("measure-rounding", lambda a, b: (b - a).abs().mean() / a.abs().max(), "the mean difference"),
-    ("measure-rounding", lambda a, b: (b - a).abs().max(), "divide"),
-    ("measure-rounding", lambda a, b: (b - a).square().sum(), "two maxima"),
 ]

@@ -170,7 +170,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-self-attention", made(lambda own: setattr(own, "W_o", nn.Linear(2, 2))), "and no others"),
     ("debug-self-attention", made(lambda own: vars(own).update(own._modules) or own._modules.clear()), "in __init__"),
     ("debug-self-attention", made(lambda own: own.W_k.requires_grad_(False)), "switched requires_grad off"),
-    ("debug-self-attention", made(lambda own: [p.data.zero_() for p in own.parameters()]), "Begin with random numbers"),
     ("stacked-self-attention", keys_of_the_first_layer, "print X after each layer"),
     ("measure-equivariance", lambda *a: int(error()(*a)), "print both"),
     ("measure-equivariance", error(statistic=lambda D: D.square().max()), "for a tiny X"),
