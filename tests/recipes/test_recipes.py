@@ -110,8 +110,7 @@ def test_all_that_the_recipes_made_passes_the_checks(book: MiniBook) -> None:
 
 
 @pytest.mark.skipif(not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), reason="no browser")
-def test_the_new_page_passes_the_tests_of_pages(book: MiniBook, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PAGES", NEW)
+def test_the_new_page_passes_the_tests_of_pages(book: MiniBook) -> None:
     run(book, ".venv/bin/python -m pytest -q tests/site -n 1 -k 'my-chapter or card'")
 
 
