@@ -10,7 +10,7 @@ import pytest
 from tests.site.axe import find_faults
 from tests.site.checks import check_paper, check_width, inspect
 from tests.site.pages import CHAPTERS, FILES, KINDS, PAGES
-from tests.site.windows import open_page, open_window, switch_theme
+from tests.site.windows import open_folds, open_page, open_window, switch_theme
 
 # By day each page is loaded once, light and wide, and made narrow and dark; at night the other way as well.
 VIEWS = [
@@ -43,7 +43,7 @@ def test_a_page_is_complete_quiet_accessible_and_fits(
 def test_a_phone_with_large_letters_scrolls_only_down(visit: Callable[[str, str, int], Any], page: str) -> None:
     window = visit(FILES + page, "light", 390)
     window.evaluate("document.documentElement.style.fontSize = '200%'")
-    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+    open_folds(window)
     assert check_width(window) == []
     out = """all => { const bar = document.querySelector('.bd-header-article').getBoundingClientRect();
       return all.filter(e => e.checkVisibility() && e.getBoundingClientRect().bottom > bar.bottom + 1)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
+from PIL import Image
 
 
 @contextmanager
@@ -58,3 +62,12 @@ def press_switch(window: Any, theme: str) -> None:
         if window.evaluate("document.documentElement.dataset.mode") != theme:
             window.locator(".theme-switch-button").first.dispatch_event("click")
     wait_until(window, f"document.documentElement.dataset.theme === '{theme}'")
+
+
+def photograph(part: Any) -> np.ndarray:
+    """The pixels of a part of the page, `(height, width, 3)`."""
+    return np.asarray(Image.open(io.BytesIO(part.screenshot())).convert("RGB")).astype(int)
+
+
+def open_folds(window: Any) -> None:
+    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
