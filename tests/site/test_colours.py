@@ -11,7 +11,7 @@ import pytest
 from matplotlib.transforms import Bbox
 
 import d2lmini as d2l
-from book._ext.book_site.figures import DARK, colour_figure, darken
+from book._ext.book_site.figures import DARK, colour_figure
 from tests.colours import contrast
 from tests.site.windows import photograph
 
@@ -97,9 +97,3 @@ def test_numbers_in_cells_can_be_read(browser: Any, cmap: str | None, theme: str
         check_ink(pixels, Bbox([[left, low], [left + width - 2, low + height - 8]]), grounds[row, column])
         if not cmap:
             assert all(np.abs(grounds[0, column] - other).sum() > 40 for other in grounds[0, :column])
-
-
-def test_shades_keep_their_order_and_stay_apart_in_the_dark() -> None:
-    light = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
-    dark = [darken(colour) for colour in light]
-    assert dark == sorted(dark, reverse=True) and len(set(dark)) > 120
