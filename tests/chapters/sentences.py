@@ -21,19 +21,12 @@ SMALL, YEARS = 12, range(1900, 2031)  # whole numbers up to here count things th
 
 @dataclass(frozen=True)
 class Told:
-    """A number in a sentence.
+    """A number in a sentence."""
 
-    Attributes:
-        text: as it is written.
-        cell: the cell that it stands in, counted from 0.
-        start: where in the source of the cell it begins.
-        share: whether it is a percentage.
-    """
-
-    text: str
-    cell: int
-    start: int
-    share: bool
+    text: str  # as it is written
+    cell: int  # counted from 0
+    start: int  # where in the source of the cell it begins
+    share: bool  # whether it is a percentage
 
     @property
     def value(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.chapters.coming_from.comparisons import COMPARISONS, Compare, same
-from tests.chapters.coming_from.sides import MEETINGS, PAGE, Cell, meet_pytorch, name_row, split_rows, split_sections
+from tests.chapters.coming_from.sides import PAGE, Cell, meet, name_row, split_rows, split_sections
 
 
 def assert_each_row_is_compared(page: str, comparisons: dict[str, dict[str, Compare]]) -> None:
@@ -26,7 +26,7 @@ def test_each_row_is_compared() -> None:
     ("heading", "row"), [(heading, row) for heading, text in split_sections(PAGE).items() for row in split_rows(text)]
 )
 def test_a_row_says_what_is_so(heading: str, row: list[str]) -> None:
-    there_names, here_names = MEETINGS[heading]()
+    there_names, here_names = meet(heading)
     left, right, explained = row
     there, here = Cell(left, there_names), Cell(right, here_names)
     COMPARISONS[heading][name_row(row)](there, here)
@@ -44,7 +44,7 @@ def test_a_row_without_a_comparison_and_a_comparison_without_a_row_are_noticed(r
 
 
 def test_a_wrong_cell_is_noticed() -> None:
-    names = meet_pytorch()[1]
+    names = meet("From PyTorch")[1]
     same(Cell("`theirs(X, X, X)[0]`", names), Cell("`ours(X, X, X)`", names))
     with pytest.raises(AssertionError):
         same(Cell("`theirs(X, X, X)[0]`", names), Cell("`ours(X, X, X, lens)`", names))

@@ -70,7 +70,9 @@ def colab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def play(colab: Path, fork: Path, cells: list[Any], folder: Path) -> list[str]:
-    """Run cells in the stand-in for Colab, and return the errors."""
+    """Run cells in the stand-in for Colab, without what the test before has installed, and return the errors."""
+    for left in colab.glob("lib/python3*/site-packages/d2lmini*"):
+        shutil.rmtree(left)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "COV_"))}
     env |= {
         "GIT_CONFIG_COUNT": "1",
@@ -87,10 +89,11 @@ def play(colab: Path, fork: Path, cells: list[Any], folder: Path) -> list[str]:
     return [f"{out.ename}: {out.evalue}" for out in outputs if out.output_type == "error"]
 
 
-def forget_package(colab: Path) -> None:
-    """Remove what the test before has installed."""
-    for left in colab.glob("lib/python3*/site-packages/d2lmini*"):
-        shutil.rmtree(left)
+def check_cells(colab: Path, fork: Path, cells: list[Any], folder: Path) -> None:
+    """Whether cells run, and find the package that they have installed."""
+    cells = [*cells, nbformat.v4.new_code_cell("import d2lmini\nprint(d2lmini.__file__)")]
+    assert play(colab, fork, cells, folder) == []
+    assert cells[-1].outputs[0].text.startswith(str(colab))
 
 
 def begin(notebook: Any) -> list[Any]:
@@ -105,13 +108,10 @@ def begin(notebook: Any) -> list[Any]:
     [pytest.param(path.stem, marks=[] if path.stem == WHOLE else [pytest.mark.thorough]) for path in CHAPTERS],
 )
 def test_a_notebook_runs_alone_in_colab(fork: Path, colab: Path, tmp_path: Path, chapter: str) -> None:
-    forget_package(colab)
     notebook = nbformat.read(fork / f"notebooks/{chapter}.ipynb", as_version=4)
     cells = [cell for cell in (notebook.cells if chapter == WHOLE else begin(notebook)) if cell.cell_type == "code"]
     assert cells[0].source == setup_cell(URL) and len(cells) > 1
-    cells.append(nbformat.v4.new_code_cell("import d2lmini\nprint(d2lmini.__file__)"))
-    assert play(colab, fork, cells, tmp_path) == []
-    assert cells[-1].outputs[0].text.startswith(str(colab))
+    check_cells(colab, fork, cells, tmp_path)
 
 
 NAMELESS = setup_cell("https://github.com/OWNER/d2lmini")
@@ -122,17 +122,13 @@ def test_the_wheel_that_comes_with_the_pages_is_enough(colab: Path, fork: Path, 
     beside, below = tmp_path / "beside", tmp_path / "above/notebooks"
     below.mkdir(parents=True)
     for wheel, notebook in ((beside, beside), (below.parent, below)):
-        forget_package(colab)
         build_wheel(ROOT, wheel)
-        cells = [nbformat.v4.new_code_cell(source) for source in (NAMELESS, "import d2lmini\nprint(d2lmini.__file__)")]
-        assert play(colab, fork, cells, notebook) == []
-        assert cells[-1].outputs[0].text.startswith(str(colab))
+        check_cells(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], notebook)
 
 
 def test_without_wheel_and_address_the_setup_cell_says_where_the_package_is(
     colab: Path, fork: Path, tmp_path: Path
 ) -> None:
-    forget_package(colab)
     [error] = play(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], tmp_path)
     assert error == "SystemExit: Keep this notebook in the folder of the unpacked book: the package d2lmini is there."
 
@@ -141,6 +137,5 @@ def test_without_wheel_and_address_the_setup_cell_says_where_the_package_is(
 def test_colab_shows_no_dead_picture(chapter: Path) -> None:
     for cell in nbformat.read(chapter, as_version=4).cells:
         if cell.cell_type == "markdown":
-            assert not re.search(r"!\[[^]]*\]\((?!https://|attachment:)|<(?i:img)(?! src=\"https://)", cell.source), (
-                cell.source
-            )
+            found = re.search(r"!\[[^]]*\]\((?!https://|attachment:)|<(?i:img)(?! src=\"https://)", cell.source)
+            assert not found, cell.source

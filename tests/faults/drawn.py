@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -87,40 +87,40 @@ def change_constant(notebook: Any) -> Iterator[Fault]:
                 yield Fault(i, *locate(source, node), repr(value + 1 if isinstance(value, int) else value * 1.5))
 
 
-def drop_mask(notebook: Any) -> Iterator[Fault]:
-    """An argument that restricts attention is missing."""
+def walk_arguments(notebook: Any, names: Collection[str]) -> Iterator[tuple[int, str, ast.keyword]]:
+    """The arguments of these names: cell, source, and the argument."""
     for i, source, nodes in walk_code(notebook):
         for node in nodes:
             for keyword in node.keywords if isinstance(node, ast.Call) else ():
-                start, written = locate(source, keyword)
-                if (
-                    keyword.arg in MASKS
-                    and written.partition("=")[2] not in ("None", "False")
-                    and (gap := re.search(r",\s*$", source[:start]))
-                ):
-                    yield Fault(i, gap.start(), source[gap.start() : start] + written, "")
+                if keyword.arg in names:
+                    yield i, source, keyword
+
+
+def drop_mask(notebook: Any) -> Iterator[Fault]:
+    """An argument that restricts attention is missing."""
+    for i, source, keyword in walk_arguments(notebook, MASKS):
+        start, written = locate(source, keyword)
+        gap = re.search(r",\s*$", source[:start])
+        if gap and written.partition("=")[2] not in ("None", "False"):
+            yield Fault(i, gap.start(), source[gap.start() : start] + written, "")
 
 
 def swap_axis(notebook: Any) -> Iterator[Fault]:
     """A sum, a mean or a softmax goes over another dimension."""
-    for i, source, nodes in walk_code(notebook):
-        for node in nodes:
-            for keyword in node.keywords if isinstance(node, ast.Call) else ():
-                start, written = locate(source, keyword.value)
-                if keyword.arg in ("dim", "axis") and re.fullmatch(r"-?\d", written):
-                    yield Fault(i, start, written, {"-1": "-2", "-2": "-1", "0": "-1"}.get(written, "0"))
+    for i, source, keyword in walk_arguments(notebook, ("dim", "axis")):
+        start, written = locate(source, keyword.value)
+        if re.fullmatch(r"-?\d", written):
+            yield Fault(i, start, written, {"-1": "-2", "-2": "-1", "0": "-1"}.get(written, "0"))
 
 
 def change_label(notebook: Any) -> Iterator[Fault]:
     """An axis, a panel or a line of a figure has another name."""
-    for i, source, nodes in walk_code(notebook):
-        for node in nodes:
-            for keyword in node.keywords if isinstance(node, ast.Call) else ():
-                for name in ast.walk(keyword.value) if keyword.arg in LABELS else ():
-                    if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value:
-                        start, written = locate(source, name)
-                        if written and written[0] in "\"'":
-                            yield Fault(i, start, written, f"{written[:-1]}!{written[-1]}")
+    for i, source, keyword in walk_arguments(notebook, LABELS):
+        for name in ast.walk(keyword.value):
+            if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value:
+                start, written = locate(source, name)
+                if written and written[0] in "\"'":
+                    yield Fault(i, start, written, f"{written[:-1]}!{written[-1]}")
 
 
 def spoil_output(notebook: Any) -> Iterator[Fault]:
@@ -177,8 +177,7 @@ def notices(chapter: str, kind: str, fault: Fault) -> bool:
         sys.executable,
         "-m",
         "pytest",
-        "-q",
-        "-x",
+        "-qx",
         "-p",
         "no:xdist",
         "-p",

@@ -8,8 +8,10 @@ import yaml
 
 from tools import ROOT
 
-# Commands of TeX that would stand on a page if a formula were not set.
-RAW = re.compile(r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b")
+# Commands of TeX, of a formula that was not set, and words for a tool.
+RAW = re.compile(
+    r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b|NBVAL|@title|Installs d2lmini|%pip"
+)
 CHINESE = ("我", "喜欢", "吃", "苹果")
 
 

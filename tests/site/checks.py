@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from tests.site.axe import COLOURS, find_faults
 from tests.site.layout import find_cut, resize
 from tests.site.pages import CHAPTERS
-from tests.site.windows import switch_theme
+from tests.site.windows import open_folds, photograph, switch_theme
 
 GROUND = {"light": (255, 255, 255), "dark": (18, 18, 18)}
 FURNITURE = [
@@ -26,16 +24,14 @@ def check_formulas(window: Any, needed: bool) -> list[str]:
     formulas = window.locator(".math").count()
     set_ = window.locator(".math:has(math > *)").count()
     left = window.locator(".math").evaluate_all("all => all.map(e => e.innerText).filter(t => t.includes('\\\\'))")
-    faults = [f"{formulas} formulas, {set_} of them set"] * (set_ != formulas)
+    faults = [f"{formulas} formulas, {set_} of them set"] * (set_ != formulas) + ["no formula"] * (needed > formulas)
     faults += [f"a formula shows TeX: {text}" for text in left]
     astray = window.locator("div.math > .number").evaluate_all(
         """all => all.filter(e => { const box = e.getBoundingClientRect(), formula = e.parentElement;
           return !box.width || (formula.scrollWidth <= formula.clientWidth
             && Math.abs(box.right - formula.getBoundingClientRect().right) > 2); }).map(e => e.textContent)"""
     )
-    return (
-        faults + [f"number {text} is not at the right" for text in astray] + ["no formula"] * (needed and formulas == 0)
-    )
+    return faults + [f"number {text} is not at the right" for text in astray]
 
 
 def check_width(window: Any) -> list[str]:
@@ -64,17 +60,16 @@ def check_solution(window: Any) -> list[str]:
     return faults + ["a solution does not open by the keyboard"] * (not cell.is_visible())
 
 
-def photograph(part: Any) -> Image.Image:
-    return Image.open(io.BytesIO(part.screenshot())).convert("RGB")
-
-
-def check_ground(picture: Image.Image, theme: str, name: str) -> list[str]:
-    ground = picture.getpixel((3, 3))
-    return [f"{name} stands on {ground}, not on {GROUND[theme]}"] * (ground != GROUND[theme])
+def check_picture(part: Any, theme: str, name: str) -> list[str]:
+    """Whether a part of the page has the opaque ground of the theme, and ink that can be seen on it."""
+    pixels = photograph(part)[2:-2, 2:-2]  # at its edge the page shines through
+    ground = tuple(map(int, pixels[1, 1]))
+    faults = [f"{name} stands on {ground}, not on {GROUND[theme]}"] * (ground != GROUND[theme])
+    return faults + [f"{name}: ink and ground are too close"] * bool(np.ptp(pixels.sum(axis=2)) <= 450)
 
 
 def check_figures(window: Any, theme: str) -> list[str]:
-    """Whether each figure has the opaque ground of the theme, ink that can be seen on it, and its own proportions."""
+    """Whether each figure can be seen, in its own proportions."""
     faults = []
     for figure in window.locator(".cell_output img").all():
         natural, shown = figure.evaluate(
@@ -82,14 +77,9 @@ def check_figures(window: Any, theme: str) -> list[str]:
             return image.decode().catch(() => 0).then(() => [image.naturalWidth / image.naturalHeight,
               image.width / image.height]) }"""
         )
-        picture, name = photograph(figure), f"figure {figure.get_attribute('src')}"
-        faults += check_ground(picture, theme, name) + [f"{name} is stretched"] * (abs(shown / natural - 1) > 0.02)
-        faults += [f"{name}: ink and ground are too close"] * bool(np.ptp(np.asarray(picture).sum(axis=2)) <= 450)
+        name = f"figure {figure.get_attribute('src')}"
+        faults += check_picture(figure, theme, name) + [f"{name} is stretched"] * (abs(shown / natural - 1) > 0.02)
     return faults
-
-
-def check_printed_output(window: Any, theme: str) -> list[str]:
-    return check_ground(photograph(window.locator(".cell_output .output.stream").first), theme, "printed output")
 
 
 def check_paper(window: Any) -> list[str]:
@@ -119,7 +109,7 @@ def inspect(window: Any, page: str, theme: str, other: str) -> list[str]:
     faults = check_formulas(window, needed=chapter) + check_top(window) + check_width(window)
     if chapter:
         faults += check_solution(window)
-    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+    open_folds(window)
     faults += check_width(window) + [f"{theme}: {fault}" for fault in find_faults(window)]
     for narrower in sorted({width, 390, 320} if width > 390 else {width, 768, 320}, reverse=True):
         faults += find_cut(window, narrower) + check_width(window)
@@ -128,5 +118,6 @@ def inspect(window: Any, page: str, theme: str, other: str) -> list[str]:
     switch_theme(window, other)
     seen = find_faults(window, COLOURS)
     if chapter and (width == 390 or page == CHAPTERS[0]):
-        seen += check_figures(window, other) + check_printed_output(window, other)
+        printed = window.locator(".cell_output .output.stream").first
+        seen += check_figures(window, other) + check_picture(printed, other, "printed output")
     return faults + [f"{other}: {fault}" for fault in seen] + window.complaints

@@ -36,9 +36,11 @@ MEASURE = """() => {
   }
   return found;
 }"""
-# The buttons and links of the bar that the window cuts.
-OUT = """[...document.querySelectorAll('.bd-header-article :is(a, button)')].filter(e => e.checkVisibility()
-  && (e.getBoundingClientRect().left < 0 || e.getBoundingClientRect().right > innerWidth)).map(e => e.className)"""
+# The buttons and links of the bar that the window cuts, or that reach out of the bar.
+OUT = """[...document.querySelectorAll('.bd-header-article :is(a, button)')].filter(e => {
+  const box = e.getBoundingClientRect(), bar = e.closest('.bd-header-article').getBoundingClientRect();
+  return e.checkVisibility() && (box.left < 0 || box.right > innerWidth || box.bottom > bar.bottom + 1);
+}).map(e => e.className)"""
 
 
 def resize(window: Any, width: int) -> None:

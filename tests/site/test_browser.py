@@ -9,8 +9,9 @@ import pytest
 
 from tests.site.axe import find_faults
 from tests.site.checks import check_paper, check_width, inspect
-from tests.site.pages import CHAPTERS, FILES, KINDS, PAGES
-from tests.site.windows import open_page, open_window, switch_theme
+from tests.site.layout import OUT
+from tests.site.pages import CHAPTERS, FILES, PAGES, each_kind_by_day
+from tests.site.windows import open_folds, open_page, open_window, switch_theme
 
 # By day each page is loaded once, light and wide, and made narrow and dark; at night the other way as well.
 VIEWS = [
@@ -37,18 +38,13 @@ def test_a_page_is_complete_quiet_accessible_and_fits(
     assert not faults, "\n".join([f"{page} from {width} px:", *faults])
 
 
-@pytest.mark.parametrize(
-    "page", [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
-)
+@each_kind_by_day
 def test_a_phone_with_large_letters_scrolls_only_down(visit: Callable[[str, str, int], Any], page: str) -> None:
     window = visit(FILES + page, "light", 390)
     window.evaluate("document.documentElement.style.fontSize = '200%'")
-    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+    open_folds(window)
     assert check_width(window) == []
-    out = """all => { const bar = document.querySelector('.bd-header-article').getBoundingClientRect();
-      return all.filter(e => e.checkVisibility() && e.getBoundingClientRect().bottom > bar.bottom + 1)
-        .map(e => e.className) }"""
-    assert window.locator(".bd-header-article :is(button, a)").evaluate_all(out) == []
+    assert window.evaluate(OUT) == []
 
 
 @each_view

@@ -9,11 +9,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.transforms import Bbox
-from PIL import Image
 
 import d2lmini as d2l
-from book._ext.book_site.figures import DARK, colour_figure, darken
+from book._ext.book_site.figures import DARK, colour_figure
 from tests.colours import contrast
+from tests.site.windows import photograph
 
 VALUES = np.array([[0.0, 0.1, 0.25, 0.4], [0.5, 0.6, 0.75, 0.85], [0.9, 1.0, 0.0, 1.0]])
 MANY = np.kron(VALUES, np.ones((9, 9)))  # so many cells that equal neighbours become one path
@@ -29,7 +29,7 @@ def draw() -> tuple[str, list[Bbox]]:
     return colour_figure(file.getvalue()), boxes
 
 
-def photograph(browser: Any, figure: str, theme: str) -> np.ndarray:
+def show(browser: Any, figure: str, theme: str) -> np.ndarray:
     """The pixels of a figure in a page, two to a point."""
     context = browser.new_context(color_scheme=theme, device_scale_factor=2)
     window = context.new_page()
@@ -39,9 +39,9 @@ def photograph(browser: Any, figure: str, theme: str) -> np.ndarray:
            image.src = 'data:image/svg+xml,' + encodeURIComponent(svg); document.body.append(image); })""",
         figure,
     )
-    picture = Image.open(io.BytesIO(window.locator("img").screenshot())).convert("RGB")
+    pixels = photograph(window.locator("img"))
     context.close()
-    return np.asarray(picture).astype(int)
+    return pixels
 
 
 def look(pixels: np.ndarray, box: Bbox, rows: int, columns: int, share: float = 0.5) -> np.ndarray:
@@ -57,7 +57,7 @@ def look(pixels: np.ndarray, box: Bbox, rows: int, columns: int, share: float = 
 def test_colours_are_read_back_into_values(browser: Any, cmap: str, values: np.ndarray, theme: str) -> None:
     d2l.show_heatmaps(values[None, None], "key", "query", cmap=cmap, figsize=(4, 3))
     figure, (panel, scale) = draw()
-    pixels = photograph(browser, figure, theme)
+    pixels = show(browser, figure, theme)
     steps = 48  # the scale shows 24 colours, two readings each
     colours = look(pixels, scale, steps, 1)[::-1, 0]  # from 0 to 1
     seen = look(pixels, panel, *values.shape)
@@ -89,7 +89,7 @@ def test_numbers_in_cells_can_be_read(browser: Any, cmap: str | None, theme: str
         rows = 1
         d2l.show_tables([[[88, 88, 88, 88]]], [[[0, 1, 2, 3]]], [""], (4, 3))
     figure, (panel,) = draw()
-    pixels = photograph(browser, figure, theme)
+    pixels = show(browser, figure, theme)
     grounds = look(pixels, panel, rows, 4, share=0.12)  # beside the numbers
     width, height = panel.width / 4, panel.height / rows
     for row, column in np.ndindex(rows, 4):
@@ -97,9 +97,3 @@ def test_numbers_in_cells_can_be_read(browser: Any, cmap: str | None, theme: str
         check_ink(pixels, Bbox([[left, low], [left + width - 2, low + height - 8]]), grounds[row, column])
         if not cmap:
             assert all(np.abs(grounds[0, column] - other).sum() > 40 for other in grounds[0, :column])
-
-
-def test_shades_keep_their_order_and_stay_apart_in_the_dark() -> None:
-    light = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
-    dark = [darken(colour) for colour in light]
-    assert dark == sorted(dark, reverse=True) and len(set(dark)) > 120

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.site.checks import check_ground, check_width, photograph
+from tests.site.checks import check_picture, check_width
 from tests.site.layout import resize
 from tests.site.pages import CHAPTERS, FILES, SITE
-from tests.site.windows import open_page, open_window, press_switch
+from tests.site.windows import open_folds, open_page, open_window, photograph, press_switch
 
 # By day one panel stands for all: the same styles and the same function draw each of them.
 FIRST, *REST = [page for page in CHAPTERS if 'class="touch"' in (SITE / page).read_text("utf-8")]
@@ -42,10 +43,13 @@ HEIGHTS = """panel => {
 NOW = "panel => panel.querySelector('.now').innerText.trim().replace(/\\s+/g, ' ')"
 
 
-def open_panel(window: Any, page: str) -> None:
-    """Open a page and all that is folded on it."""
-    open_page(window, FILES + page)
-    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+@contextmanager
+def open_panel(browser: Any, server: str, page: str, **settings: Any) -> Iterator[tuple[Any, Any]]:
+    """A window with all that is folded on a page open, and the first panel."""
+    with open_window(browser, server, **settings) as window:
+        open_page(window, FILES + page)
+        open_folds(window)
+        yield window, window.locator(".touch").first
 
 
 def check_state(panel: Any, group: int, option: int) -> str:
@@ -76,9 +80,7 @@ def describe(window: Any, button: Any) -> str:
 def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
     browser: Any, server: str, page: str, width: int
 ) -> None:
-    with open_window(browser, server, width=width, reduced_motion="reduce") as window:
-        open_panel(window, page)
-        panel = window.locator(".touch").first
+    with open_panel(browser, server, page, width=width, reduced_motion="reduce") as (window, panel):
         said = {check_state(panel, 0, 0)}
         for group in (0, 1):
             labels = panel.locator("fieldset").nth(group).locator("label")
@@ -97,9 +99,7 @@ def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
 
 @each_panel
 def test_a_panel_fits_can_be_touched_and_no_choice_moves_the_page(browser: Any, server: str, page: str) -> None:
-    with open_window(browser, server) as window:
-        open_panel(window, page)
-        panel = window.locator(".touch").first
+    with open_panel(browser, server, page) as (window, panel):
         for width in (1440, 390):
             resize(window, width)
             heights = panel.evaluate(HEIGHTS)
@@ -115,9 +115,7 @@ def test_a_panel_fits_can_be_touched_and_no_choice_moves_the_page(browser: Any, 
 @night
 def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str) -> None:
     """The lines on the number of the position and on that 3 further; the hands turned by as much."""
-    with open_window(browser, server, width=390) as window:
-        open_panel(window, "notebooks/relative-positions.html")
-        panel = window.locator(".touch").first
+    with open_panel(browser, server, "notebooks/relative-positions.html", width=390) as (_, panel):
         middle = "all => all.map(e => e.getBoundingClientRect()).map(e => (e.left + e.right) / 2)"
         angle = "all => all.map(e => e.getScreenCTM()).map(({ a, b }) => Math.atan2(b, a))"
         for pair, turn in ((0, 1.0), (3, 0.001)):
@@ -134,9 +132,7 @@ def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str
 @each_panel
 @pytest.mark.parametrize("theme", [pytest.param("light", marks=night), "dark"])
 def test_forced_colours_leave_what_is_chosen_marked(browser: Any, server: str, page: str, theme: str) -> None:
-    with open_window(browser, server, theme, forced_colors="active") as window:
-        open_panel(window, page)
-        panel = window.locator(".touch").first
+    with open_panel(browser, server, page, theme=theme, forced_colors="active") as (_, panel):
         panel.locator("fieldset").nth(1).locator("input").nth(1).check()
         for label in panel.locator("label").all():
             around = "e => [getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth]"
@@ -144,30 +140,25 @@ def test_forced_colours_leave_what_is_chosen_marked(browser: Any, server: str, p
         ground = 255 if theme == "light" else 0  # that of the system
         chosen = panel.locator("input:checked").evaluate_all("all => all.map(e => 'row-' + e.value)")
         for row in panel.locator("table:visible tr[class^=row]").all():
-            ink = abs(np.asarray(photograph(row)).astype(int) - ground).sum(axis=2) > 150
+            ink = abs(photograph(row) - ground).sum(axis=2) > 150
             lined = ink[8:-8, :3].all(axis=0).any()  # at the left, where nothing is written
             assert lined == (row.get_attribute("class") in chosen)
 
 
 @each_panel
 def test_a_panel_and_a_figure_follow_the_switch_and_not_the_system(browser: Any, server: str, page: str) -> None:
-    with open_window(browser, server) as window:
-        open_panel(window, page)
+    with open_panel(browser, server, page) as (window, _):
         for system, theme in (("light", "dark"), ("dark", "light")):
             window.emulate_media(color_scheme=system)
             press_switch(window, theme)
             for part in (".cell_output img", ".touch .now", ".touch table:visible"):
-                picture = photograph(window.locator(part).first)
-                assert not check_ground(picture, theme, f"system {system}, switch {theme}: {part}")
-                assert np.ptp(np.asarray(picture).sum(axis=2)) > 450, f"{part}: ink and ground are too close"
+                assert not check_picture(window.locator(part).first, theme, f"system {system}, switch {theme}: {part}")
 
 
 @each_panel
 def test_paper_and_a_page_without_styles_show_all_states(browser: Any, server: str, page: str) -> None:
-    with open_window(browser, server, width=794) as window:
-        open_panel(window, page)
+    with open_panel(browser, server, page, width=794) as (window, panel):
         window.emulate_media(media="print")
-        panel = window.locator(".touch").first
         shown = "all => all.map(e => e.checkVisibility() && e.clientHeight > 5)"
         cells = panel.locator("caption, th, td").evaluate_all(shown)
         assert len(cells) > 20 and all(cells)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.site.pages import KINDS, PAGES
+from tests.site.pages import each_kind_by_day
 from tests.site.windows import open_page, open_window
 
 LIMIT = 500 * 1024
@@ -27,9 +27,7 @@ def load(browser: Any, server: str, page: str) -> dict[str, int]:
         return {answer.url.removeprefix(server): len(gzip.compress(answer.body())) for answer in sent}
 
 
-@pytest.mark.parametrize(
-    "page", [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
-)
+@each_kind_by_day
 def test_a_first_visit_is_light(browser: Any, server: str, page: str) -> None:
     loaded = load(browser, server, page)
     table = [f"{size / 1024:7.1f} KiB {name}" for name, size in sorted(loaded.items(), key=lambda item: -item[1])]

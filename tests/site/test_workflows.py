@@ -28,22 +28,16 @@ def steps(workflow: Any) -> list[Any]:
 
 
 @each_workflow
-def test_actions_are_pinned_by_commit(path: Path) -> None:
-    for line in path.read_text("utf-8").splitlines():
-        if "uses:" in line:
-            assert re.search(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
-
-
-@each_workflow
-def test_permissions_are_few(path: Path) -> None:
+def test_actions_are_pinned_by_commit_and_permissions_are_few(path: Path) -> None:
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         more = {"publish": {"pages": "write", "id-token": "write"}, "release": {"contents": "write"}}
         assert job.get("permissions") == more.get(name), name
-    for step in steps(workflow):
-        if "checkout" in step.get("uses", ""):
-            assert step["with"]["persist-credentials"] is False
+    for line in re.findall(".*uses:.*", path.read_text("utf-8")):
+        assert re.search(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
+    checkouts = [step["with"] for step in steps(workflow) if "checkout" in step.get("uses", "")]
+    assert all(step["persist-credentials"] is False for step in checkouts)
 
 
 @each_workflow

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import io
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+import pytest
+from PIL import Image
+
+from tools.paper.pdf import BROWSERS
+
 
 @contextmanager
-def open_window(browser: Any, server: str, theme: str = "light", width: int = 1280, **settings: Any) -> Iterator[Any]:
+def start_browser() -> Iterator[Any]:
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("Chromium is not installed: nothing was looked at")
+    from playwright.sync_api import sync_playwright
+
+    calm = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=path, args=calm) as chromium:
+        yield chromium
+
+
+@contextmanager
+def open_window(
+    browser: Any, server: str, theme: str = "light", width: int = 1280, height: int = 900, **settings: Any
+) -> Iterator[Any]:
     """A window that notes every complaint, and blocks and notes every request to another place."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **settings)
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, **settings)
     window = context.new_page()
     window.complaints = []
 
@@ -58,3 +80,12 @@ def press_switch(window: Any, theme: str) -> None:
         if window.evaluate("document.documentElement.dataset.mode") != theme:
             window.locator(".theme-switch-button").first.dispatch_event("click")
     wait_until(window, f"document.documentElement.dataset.theme === '{theme}'")
+
+
+def photograph(part: Any) -> np.ndarray:
+    """The pixels of a part of the page, `(height, width, 3)`."""
+    return np.asarray(Image.open(io.BytesIO(part.screenshot())).convert("RGB")).astype(int)
+
+
+def open_folds(window: Any) -> None:
+    window.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")

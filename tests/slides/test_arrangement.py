@@ -86,12 +86,6 @@ def test_what_does_not_say_so_is_in_the_notes_up_to_the_exercises() -> None:
     ) == [("slide", "# Title"), ("notes", "skipped\n\nnothing")]
 
 
-def test_a_solution_is_never_on_a_slide() -> None:
-    answer = code("42")
-    answer.metadata.tags = ["solution"]
-    assert arrange(text("# Title"), text("It is 42.", tags=["solution"]), answer) == [("slide", "# Title")]
-
-
 def test_a_heading_begins_a_slide_and_the_words_above_it_stay_below_the_picture() -> None:
     shown = arrange(text("## Old"), code("draw()", "slide", {"image/svg+xml": "<svg/>"}), text(TEXT, "fragment"))
     kinds = [(kind, source) for kind, source in shown if kind != "notes"]

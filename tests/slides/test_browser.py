@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pypdfium2
 import pytest
 
+from tests.site.windows import open_window, start_browser
 from tests.slides.decks import CHAPTERS, list_slides
-from tools.paper.pdf import BROWSERS, find_browser
 from tools.slides import FOLDER
 
 pytestmark = pytest.mark.thorough
@@ -45,27 +44,14 @@ MEASURE = """([smallest, lowest]) => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if not any(map(shutil.which, BROWSERS)):
-        pytest.skip("Chromium is not installed: no slide was looked at")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
+    with start_browser() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture
 def window(browser: Any) -> Iterator[Any]:
-    """A window that notes what is asked for, and what goes wrong."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.requests, page.complaints = [], []
-    page.on("request", lambda request: page.requests.append(request.url))
-    page.on("requestfailed", lambda request: page.complaints.append(f"{request.url} is missing"))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("console", lambda said: page.complaints.append(said.text) if said.type == "error" else None)
-    yield page
-    page.close()
+    with open_window(browser, FOLDER.as_uri(), height=720) as page:
+        yield page
 
 
 def open_deck(window: Any, name: str, query: str = "") -> None:
@@ -84,10 +70,7 @@ def test_everything_fits_and_nothing_comes_from_elsewhere(window: Any, name: str
         found = window.evaluate(MEASURE, [SMALLEST, LOWEST])
         if found:
             faults[number + 1] = found
-    assert not faults
-    assert not window.complaints
-    inside = FOLDER.as_uri() + "/"
-    assert not [url for url in window.requests if not url.startswith((inside, "data:"))]
+    assert not faults and not window.complaints
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

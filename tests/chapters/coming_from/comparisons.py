@@ -41,6 +41,13 @@ def same_layer(*inputs: str, load: Callable[[Any, Any], Any] = load_parameters) 
     return compare
 
 
+def load_theirs(there: Cell, here: Cell) -> tuple[Any, Any]:
+    """The two layers, with the same parameters."""
+    theirs, ours = there.run(), here.run()
+    load_parameters(ours, theirs.state_dict())
+    return theirs, ours
+
+
 def weights_of_d2l(there: Cell, here: Cell) -> None:
     theirs, ours = there.run(), here.run()
     assert_close(ours.flatten(0, 1), theirs)
@@ -111,8 +118,7 @@ def weights_of_pytorch(there: Cell, here: Cell) -> None:
 
 
 def other_sizes(there: Cell, here: Cell) -> None:
-    theirs, ours = there.run(), here.run()
-    load_parameters(ours, theirs.state_dict())
+    theirs, ours = load_theirs(there, here)
     queries, keys, values = torch.randn(3, 6, 16), torch.randn(3, 5, 8), torch.randn(3, 5, 12)
     assert_close(ours(queries, keys, values), theirs(queries, keys, values)[0])
 
@@ -130,8 +136,7 @@ def queries_at_the_end(there: Cell, here: Cell) -> None:
 
 
 def decoder_layer_of_pytorch(there: Cell, here: Cell) -> None:
-    theirs, ours = there.run(), here.run()
-    load_parameters(ours, theirs.state_dict())
+    theirs, ours = load_theirs(there, here)
     X, E, mask = here.names["X"], torch.randn(3, 5, 16), here.names["mask"]
     E_made_once = ours.cross_attention.keys_and_values(E, E)
     assert_close(ours(X, E_made_once)[0], theirs(X, E, tgt_mask=~mask))
@@ -197,72 +202,43 @@ def alibi_of_hugging_face(there: Cell, here: Cell) -> None:
     assert (ours - theirs).abs().max() > CHANGED
 
 
-def differ(expected: Callable[[Names], Any]) -> Compare:
-    """What is written runs, and gives something else; what is meant gives what is expected."""
+def call(ours: nn.Module, X: Tensor) -> Tensor:
+    """The layer of the page, without what does not work."""
+    return ours(X, X, X, need_weights=True)[0]
+
+
+def find_slope(ours: nn.Module, X: Tensor) -> Tensor:
+    """How the sum of what the layer gives changes with X, by reverse mode."""
+    X = X.clone().requires_grad_()
+    return torch.autograd.grad(call(ours, X).sum(), X)[0]
+
+
+def evaluate(code: str, names: Names, **more: Any) -> Any:
+    return eval(code, names | {"d2l": d2l, "call": call, "find_slope": find_slope} | more)
+
+
+def differ(meant: str) -> Compare:
+    """What is written runs, and gives something else; what is meant gives what PyTorch gives."""
 
     def compare(there: Cell, here: Cell) -> None:
-        meant = expected(here.names)
-        assert_close(here.run(), meant)
+        expected = evaluate(meant, here.names)
+        assert_close(here.run(), expected)
         written = there.run()
-        assert written.shape != meant.shape or (written - meant).abs().max() > CHANGED
+        assert written.shape != expected.shape or (written - expected).abs().max() > CHANGED
 
     return compare
 
 
-def by_pytorch(names: Names, X: Tensor, **kwargs: Any) -> Tensor:
-    return names["theirs"](X, X, X, **kwargs)[0]
-
-
-def fails(error: type[Exception], message: str, expect: Callable[[Any, Names], None]) -> Compare:
-    """The left fails; what the right gives is what one expects of it."""
+def fails(error: type[Exception], message: str, seen: str, expected: str, tolerance: float = 1e-5) -> Compare:
+    """The left fails; what is seen of the result of the right is what one expects of it."""
 
     def compare(there: Cell, here: Cell) -> None:
         with pytest.raises(error, match=message):
             there.run()
-        expect(here.run(), here.names)
+        found = evaluate(seen, here.names, result=here.run())
+        assert_close(found, evaluate(expected, here.names), atol=tolerance, rtol=tolerance)
 
     return compare
-
-
-def call(names: Names, X: Tensor) -> Tensor:
-    """The layer of the page, without what does not work."""
-    return names["ours"](X, X, X, need_weights=True)[0]
-
-
-def is_the_layer(exported: Any, names: Names) -> None:
-    assert_close(exported.module()(*[names["X"]] * 3), call(names, names["X"]))
-
-
-def is_a_graph(module: Any, names: Names) -> None:
-    assert "scaled_dot_product_attention" in module.code
-
-
-def is_forward_mode(result: Any, names: Names) -> None:
-    """The sum of what changes with X, against reverse mode."""
-    X = names["X"].clone().requires_grad_()
-    (grad,) = torch.autograd.grad(call(names, X).sum(), X)
-    assert_close(result[1].sum(), (grad * X).sum())
-
-
-def is_second_derivative(result: Any, names: Names) -> None:
-    """Against the difference of two gradients."""
-    grads = []
-    for step in (1e-3, -1e-3):
-        X = (names["X"] * (1 + step)).requires_grad_()
-        grads += torch.autograd.grad(call(names, X).sum(), X)
-    assert_close(result[1], (grads[0] - grads[1]) / 2e-3, atol=1e-2, rtol=1e-2)
-
-
-def is_without_bias(result: Any, names: Names) -> None:
-    assert_close(result, d2l.DotProductAttention(0.0)(*[names["X"]] * 3).expand(2, -1, -1, -1))
-
-
-def is_restricted(exported: Any, names: Names) -> None:
-    assert exported.module()(names["X"]).shape == names["X"].shape
-
-
-def is_empty(result: Any, names: Names) -> None:
-    assert result.shape == (3, 0, 16)
 
 
 COMPARISONS: dict[str, dict[str, Compare]] = {
@@ -321,30 +297,37 @@ COMPARISONS: dict[str, dict[str, Compare]] = {
         "model(tokens, attention_mask=left, position_ids=position_ids).logits": left_padding,
     },
     "Mistakes that raise no error": {
-        "output, weights = ours(X[:2], X[:2], X[:2])": differ(lambda names: by_pytorch(names, names["X"][:2])),
-        "ours(Y, Y, Y, mask=~padding)": differ(
-            lambda names: by_pytorch(names, names["Y"], key_padding_mask=names["padding"])
-        ),
-        "ours(X, X, X, mask=torch.ones(6, 6).triu(1).bool())": differ(
-            lambda names: by_pytorch(names, names["X"], attn_mask=~names["mask"])
-        ),
-        "ours(S, S, S)": differ(lambda names: by_pytorch(names, names["X"])),
+        "output, weights = ours(X[:2], X[:2], X[:2])": differ("theirs(X[:2], X[:2], X[:2])[0]"),
+        "ours(Y, Y, Y, mask=~padding)": differ("theirs(Y, Y, Y, key_padding_mask=padding)[0]"),
+        "ours(X, X, X, mask=torch.ones(6, 6).triu(1).bool())": differ("theirs(X, X, X, attn_mask=~mask)[0]"),
+        "ours(S, S, S)": differ("theirs(X, X, X)[0]"),
     },
     "What does not work": {
-        "torch.jit.script(ours)": fails(NotSupportedError, "keyword-only arguments", is_the_layer),
-        "torch.fx.symbolic_trace(ours)": fails(ValueError, "got Proxy", is_a_graph),
+        "torch.jit.script(ours)": fails(
+            NotSupportedError, "keyword-only arguments", "result.module()(X, X, X)", "call(ours, X)"
+        ),
+        "torch.fx.symbolic_trace(ours)": fails(
+            ValueError, "got Proxy", "'scaled_dot_product_attention' in result.code", "True"
+        ),
         "torch.func.jvp(lambda X: ours(X, X, X), (X,), (X,))": fails(
-            NotImplementedError, "flash_attention_for_cpu", is_forward_mode
+            NotImplementedError, "flash_attention_for_cpu", "result[1].sum()", "(find_slope(ours, X) * X).sum()", 1e-4
         ),
         "torch.autograd.functional.hvp(lambda X: ours(X, X, X).sum(), X, X)": fails(
-            RuntimeError, "flash_attention_for_cpu", is_second_derivative
+            *(RuntimeError, "flash_attention_for_cpu", "result[1]"),
+            "(find_slope(ours, 1.001 * X) - find_slope(ours, 0.999 * X)) / 2e-3",
+            tolerance=1e-2,
         ),
         "torch.vmap(lambda bias: d2l.DotProductAttention(0.0)(X, X, X, bias=bias))"
         "(torch.zeros(2, 6, 6, requires_grad=True))": fails(
-            RuntimeError, "not differentiable .* 'attn_mask'", is_without_bias
+            *(RuntimeError, "not differentiable .* 'attn_mask'", "result"),
+            "d2l.DotProductAttention(0.0)(X, X, X).expand(2, -1, -1, -1)",
         ),
         "torch.export.export(d2l.RestrictedSelfAttention(d, 2), (X,), "
-        'dynamic_shapes=({1: torch.export.Dim("steps")},))': fails(UserError, "steps", is_restricted),
-        "d2l.RestrictedSelfAttention(d, 2)(X[:, :0])": fails(ValueError, "n of at least 1", is_empty),
+        'dynamic_shapes=({1: torch.export.Dim("steps")},))': fails(
+            UserError, "steps", "result.module()(X).shape", "X.shape"
+        ),
+        "d2l.RestrictedSelfAttention(d, 2)(X[:, :0])": fails(
+            ValueError, "n of at least 1", "result.shape", "(3, 0, 16)"
+        ),
     },
 }

@@ -90,17 +90,10 @@ def meet_d2l() -> tuple[Names, Names]:
     return page | vars(d2l_reference) | theirs | scores, page | ours
 
 
-def meet_pytorch() -> tuple[Names, Names]:
-    page = prepare("From PyTorch")
-    return dict(page), page
-
-
 def meet_torchtune() -> tuple[Names, Names]:
     page = prepare("From torchtune")
-    ours, sizes = (
-        page["ours"],
-        {"embed_dim": page["d"], "num_heads": page["h"], "num_kv_heads": page["h"], "head_dim": 4},
-    )
+    ours = page["ours"]
+    sizes = {"embed_dim": page["d"], "num_heads": page["h"], "num_kv_heads": page["h"], "head_dim": 4}
     parts = {"q_proj": ours.W_q, "k_proj": ours.W_k, "v_proj": ours.W_v, "output_proj": ours.W_o}
     return page | vars(elsewhere) | {"attention": elsewhere.MultiHeadAttention(**sizes, **parts)}, page
 
@@ -119,21 +112,12 @@ def meet_hugging_face() -> tuple[Names, Names]:
     return page | vars(elsewhere) | {"cos": cos, "sin": sin, "model": model}, page
 
 
-def meet_mistakes() -> tuple[Names, Names]:
-    page = prepare("Mistakes that raise no error")
+MEETINGS = {"From D2L": meet_d2l, "From torchtune": meet_torchtune, "From Hugging Face": meet_hugging_face}
+
+
+def meet(heading: str) -> tuple[Names, Names]:
+    """What the left and the right of a section's rows may use."""
+    if heading in MEETINGS:
+        return MEETINGS[heading]()
+    page = prepare(heading)
     return dict(page), page
-
-
-def meet_failures() -> tuple[Names, Names]:
-    page = prepare("What does not work")
-    return dict(page), page
-
-
-MEETINGS = {
-    "From D2L": meet_d2l,
-    "From PyTorch": meet_pytorch,
-    "From torchtune": meet_torchtune,
-    "From Hugging Face": meet_hugging_face,
-    "Mistakes that raise no error": meet_mistakes,
-    "What does not work": meet_failures,
-}
