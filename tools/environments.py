@@ -2,7 +2,7 @@
 
     python -m tools.environments "another locale" "no home"
 
-Without a name it runs all of them and prints a table. What another computer does is for the weekly workflow.
+Without a name it runs all of them. What another computer does is for the weekly workflow.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ ENVIRONMENTS: dict[str, dict[str, str | None]] = {
     "no home": {"HOME": None, "USERPROFILE": None},
     "a folder named 我 喜欢": {},
     "four busy loops": {},
-    "in another order": {},
 }
 ASIDE = shutil.ignore_patterns(".*", "_build", "__pycache__")  # what a copy of the repository goes without
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "logical", "--dist", "loadscope", "-p", "no:cov"]
 PARTS = {
     "package": ["tests/package", "tests/exercises", "--ignore=tests/package/test_distribution.py"],
     "notebooks": ["--nbval", "--nbval-current-env", "notebooks"],
@@ -53,16 +53,13 @@ def surround(name: str) -> Iterator[Path]:
             loop.kill()
 
 
-def run(name: str, part: str, jobs: str) -> str:
+def run(name: str, part: str) -> str:
     """The last line of what pytest says."""
     changed = ENVIRONMENTS[name]
     environment = {key: value for key, value in os.environ.items() if key not in changed}
     environment |= {key: value for key, value in changed.items() if value is not None}
-    words = PARTS[part]
-    if "order" in name and part == "notebooks":
-        words = [*words[:-1], *sorted(map(str, (ROOT / "notebooks").glob("*.ipynb")), key=lambda path: path[::-1])]
     with surround(name) as place:
-        command = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "loadscope", "-p", "no:cov", *words]
+        command = [*PYTEST, *PARTS[part]]
         done = subprocess.run(command, cwd=place, env=environment, check=False, capture_output=True, text=True)
     for line in re.findall(r"(?m)^(?:FAILED|ERROR).*", done.stdout):
         print(f"    {line}")
@@ -70,15 +67,13 @@ def run(name: str, part: str, jobs: str) -> str:
 
 
 def main() -> None:
-    """Run the environments that are named, all without a name."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    """Run the environments that are named, all without a name, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[*ENVIRONMENTS, []], help="all without a name")
-    parser.add_argument("--jobs", default=str(os.cpu_count() or 1), help="how many tests at a time")
-    options = parser.parse_args()
     fine = True
-    for name in options.names or ENVIRONMENTS:
+    for name in parser.parse_args().names or ENVIRONMENTS:
         for part in PARTS:
-            said = run(name, part, options.jobs)
+            said = run(name, part)
             fine &= "failed" not in said and "error" not in said and "passed" in said
             print(f"{name:24} {part:10} {said}", flush=True)
     sys.exit(not fine)
