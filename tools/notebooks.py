@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,13 +23,23 @@ from jupytext.config import load_jupytext_config
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.kernels import over_files
 
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 FRAMEWORKS = ROOT / "frameworks"  # the same layer elsewhere: text and notebook side by side
 COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
+
+_KERNELS, _COUNT = tempfile.TemporaryDirectory(prefix="kernel-"), itertools.count()  # gone when the process ends
+
+
+def over_files() -> dict[str, str]:
+    """Settings for one `KernelManager` to talk through files; none where the system has no Unix sockets.
+
+    Jupyter picks free ports, releases them, and tells the kernel, which takes them a second later. With several
+    kernels and browsers side by side, another process sometimes gets there first: "Address already in use".
+    """
+    return {"transport": "ipc", "ip": f"{_KERNELS.name}/{next(_COUNT)}"} if os.name == "posix" else {}
 
 
 def is_chapter(text: Path) -> bool:
@@ -68,18 +80,16 @@ def choose(chapter: str, text: NotebookNode | None, notebook: NotebookNode | Non
     if side is not None:
         return side
     command, missing = f"make notebooks CHAPTERS={chapter} FROM=", f"{chapter}: there is no book/{chapter}.md"
-    if notebook is None:
-        if text is None:
-            raise SystemExit(f"{missing} and no notebooks/{chapter}.ipynb")
-        return text
     if text is None:
+        if notebook is None:
+            raise SystemExit(f"{missing} and no notebooks/{chapter}.ipynb")
         if DIGEST not in notebook.metadata:  # a new chapter
             return notebook
         raise SystemExit(
             f"{missing}, from which notebooks/{chapter}.ipynb was made. Nothing was written. Delete the notebook as "
             f"well, or take it as the new text: {command}ipynb"
         )
-    if not is_edited(notebook) or to_text(text) == to_text(notebook):
+    if notebook is None or not is_edited(notebook) or to_text(text) == to_text(notebook):
         return text
     also = "" if digest(text) == notebook.metadata.get(DIGEST) else ", and the text is another one as well"
     raise SystemExit(
