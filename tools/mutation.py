@@ -79,12 +79,6 @@ def read_mutants(place: Path) -> dict[str, str]:
     return dict(found)
 
 
-def draw(place: Path, number: int) -> list[str]:
-    """Mutants of a large group, drawn by chance, the same ones each time."""
-    call(place, "run", "none.of.these")  # plants them, and runs nothing
-    return random.Random(0).sample(list(read_mutants(place)), number)  # noqa: S311
-
-
 def only_words_it_differently(change: str) -> bool:
     """Whether a mutant changes no more than the letters of a string: mutmut writes them in capitals, or adds XX."""
     was, now = (re.findall(rf"(?m)^\{sign}(?!\{sign}\{sign})(.*)", change) for sign in "-+")
@@ -112,7 +106,10 @@ def main() -> None:
     groups = options.groups or list(GROUPS)
     for group in groups:
         place = prepare(group)
-        names = draw(place, options.sample) if options.sample else []
+        names: list[str] = []
+        if options.sample:  # the same ones each time
+            call(place, "run", "none.of.these")  # plants them, and runs nothing
+            names = random.Random(0).sample(list(read_mutants(place)), options.sample)  # noqa: S311
         call(place, "run", *names, quiet=False)
     sys.exit(not min([report(group) for group in groups]))
 
