@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import itertools
 import json
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -23,23 +21,13 @@ from jupytext.config import load_jupytext_config
 from nbformat import NotebookNode
 
 from tools import ROOT
+from tools.kernels import over_files
 
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 FRAMEWORKS = ROOT / "frameworks"  # the same layer elsewhere: text and notebook side by side
 COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
-
-_KERNELS, _COUNT = tempfile.TemporaryDirectory(prefix="kernel-"), itertools.count()  # gone when the process ends
-
-
-def over_files() -> dict[str, str]:
-    """Settings for one `KernelManager` to talk through files; none where the system has no Unix sockets.
-
-    Jupyter picks free ports, releases them, and tells the kernel, which takes them a second later. With several
-    kernels and browsers side by side, another process sometimes gets there first: "Address already in use".
-    """
-    return {"transport": "ipc", "ip": f"{_KERNELS.name}/{next(_COUNT)}"} if os.name == "posix" else {}
 
 
 def is_chapter(text: Path) -> bool:

@@ -23,7 +23,8 @@ from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 from book._ext.book_site.package import build_wheel
-from tools.notebooks import NOTEBOOKS, ROOT, over_files
+from tools.kernels import over_files
+from tools.notebooks import NOTEBOOKS, ROOT
 from tools.repository import setup_cell
 
 URL = "https://github.com/me/my-fork"
