@@ -14,8 +14,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tools import ROOT
@@ -41,26 +39,20 @@ PARTS = {
 }
 
 
-@contextmanager
-def surround(name: str) -> Iterator[Path]:
-    """The folder in which the tests of an environment run, with what is around it."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * ("loops" in name))]
-    try:
-        with tempfile.TemporaryDirectory() as outside:
-            yield shutil.copytree(ROOT, Path(outside) / name, ignore=ASIDE) if "folder" in name else ROOT
-    finally:
-        for loop in busy:
-            loop.kill()
-
-
 def run(name: str, part: str) -> str:
     """The last line of what pytest says."""
     changed = ENVIRONMENTS[name]
     environment = {key: value for key, value in os.environ.items() if key not in changed}
     environment |= {key: value for key, value in changed.items() if value is not None}
-    with surround(name) as place:
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * ("loops" in name))]
+    with tempfile.TemporaryDirectory() as outside:
+        place = shutil.copytree(ROOT, Path(outside) / name, ignore=ASIDE) if "folder" in name else ROOT
         command = [*PYTEST, *PARTS[part]]
-        done = subprocess.run(command, cwd=place, env=environment, check=False, capture_output=True, text=True)
+        try:
+            done = subprocess.run(command, cwd=place, env=environment, check=False, capture_output=True, text=True)
+        finally:
+            for loop in busy:
+                loop.kill()
     for line in re.findall(r"(?m)^(?:FAILED|ERROR).*", done.stdout):
         print(f"    {line}")
     return done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr.strip()[-200:]

@@ -19,11 +19,6 @@ def name_anchor(docname: str, name: str) -> str:
     return f"{docname.replace('/', '-')}--{name}"
 
 
-def find_parts(root: nodes.document) -> Parts:
-    """The documents that the root lists, under the captions of their lists."""
-    return [(tree.get("caption") or "", list(tree["includefiles"])) for tree in root.findall(addnodes.toctree)]
-
-
 def link_to(target: str, *content: nodes.Node, **attributes: Any) -> nodes.reference:
     """A link inside the book."""
     return nodes.reference("", "", *content, refuri=f"#{target}", internal=True, **attributes)

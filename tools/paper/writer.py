@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.singlehtml import SingleFileHTMLBuilder
 from sphinx.util.docutils import SphinxDirective
 
-from tools.paper.arrange import arrange_book, find_parts, name_anchor
+from tools.paper.arrange import arrange_book, name_anchor
 from tools.repository import FIRST_LINE
 
 MOST_LINES_TOGETHER = 20  # of a cell and what it prints; a longer one may go on on the next page
@@ -26,7 +26,8 @@ class PaperBuilder(SingleFileHTMLBuilder):
 
     def assemble_doctree(self) -> nodes.document:
         """Put the book together, in the order of a printed one."""
-        parts = find_parts(self.env.get_doctree(self.config.root_doc))
+        lists = self.env.get_doctree(self.config.root_doc).findall(addnodes.toctree)
+        parts = [(listed.get("caption") or "", list(listed["includefiles"])) for listed in lists]
         tree = super().assemble_doctree()
         arrange_book(tree, parts, self.config)
         return tree
