@@ -13,19 +13,8 @@ from tools import ROOT
 from tools.notebooks import from_text, to_text
 from tools.repository import repository_url, setup_cell
 
-TEMPLATE = ROOT / "tools" / "template"
 CONTENTS = ROOT / "_toc.yml"
 ENTRY = re.compile(r"^( *)- file: notebooks/\S+\n", re.MULTILINE)
-
-
-def list_files(name: str) -> dict[str, str]:
-    """The files of a chapter, each with the one of the template that it is made from."""
-    module = name.replace("-", "_")
-    return {
-        f"book/{name}.md": "chapter.md",
-        f"d2lmini_exercises/{module}.py": "checkers.py",
-        f"tests/exercises/answers/{module}.py": "answers.py",
-    }
 
 
 def fill(template: str, name: str, number: int) -> str:
@@ -36,7 +25,7 @@ def fill(template: str, name: str, number: int) -> str:
         "NUMBER": str(number),
         "NAME": name,
     }
-    text = (TEMPLATE / template).read_text("utf-8")
+    text = (ROOT / "tools/template" / template).read_text("utf-8")
     for word, meaning in words.items():
         text = text.replace(word, meaning)
     return to_text(from_text(text)) if template.endswith(".md") else text
@@ -66,9 +55,14 @@ def main(name: str) -> None:
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise SystemExit(f"NAME must be small letters, digits and hyphens, as in NAME=my-chapter, got {name!r}")
-    files = list_files(name)
-    folder = f"d2lmini_exercises/{name.replace('-', '_')}"
-    taken = [file for file in (*files, f"notebooks/{name}.ipynb", folder) if (ROOT / file).exists()]
+    module = name.replace("-", "_")
+    files = {
+        f"book/{name}.md": "chapter.md",
+        f"d2lmini_exercises/{module}.py": "checkers.py",
+        f"tests/exercises/answers/{module}.py": "answers.py",
+    }
+    others = (f"notebooks/{name}.ipynb", f"d2lmini_exercises/{module}")
+    taken = [file for file in (*files, *others) if (ROOT / file).exists()]
     if taken:
         raise SystemExit(f"{name} is there already: {', '.join(taken)}. Nothing was written")
     number = enter(name)

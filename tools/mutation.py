@@ -79,12 +79,6 @@ def read_mutants(place: Path) -> dict[str, str]:
     return dict(found)
 
 
-def draw(place: Path, number: int) -> list[str]:
-    """Mutants of a large group, drawn by chance, the same ones each time."""
-    call(place, "run", "none.of.these")  # plants them, and runs nothing
-    return random.Random(0).sample(list(read_mutants(place)), number)  # noqa: S311
-
-
 def only_words_it_differently(change: str) -> bool:
     """Whether a mutant changes no more than the letters of a string: mutmut writes them in capitals, or adds XX."""
     was, now = (re.findall(rf"(?m)^\{sign}(?!\{sign}\{sign})(.*)", change) for sign in "-+")
@@ -105,17 +99,18 @@ def report(group: str) -> bool:
 
 def main() -> None:
     """Run the groups that are named, all without a name, and report."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], help="parts of the package; all without a name")
-    parser.add_argument("--jobs", default=str(os.cpu_count() or 1), help="how many mutants at a time")
     parser.add_argument("--sample", type=int, default=0, help="of each group, so many drawn by chance; else all")
-    parser.add_argument("--report", action="store_true", help="only report what the last run found")
     options = parser.parse_args()
     groups = options.groups or list(GROUPS)
-    for group in [] if options.report else groups:
+    for group in groups:
         place = prepare(group)
-        names = draw(place, options.sample) if options.sample else []
-        call(place, "run", "--max-children", options.jobs, *names, quiet=False)
+        names: list[str] = []
+        if options.sample:  # the same ones each time
+            call(place, "run", "none.of.these")  # plants them, and runs nothing
+            names = random.Random(0).sample(list(read_mutants(place)), options.sample)  # noqa: S311
+        call(place, "run", *names, quiet=False)
     sys.exit(not min([report(group) for group in groups]))
 
 

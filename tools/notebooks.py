@@ -68,18 +68,16 @@ def choose(chapter: str, text: NotebookNode | None, notebook: NotebookNode | Non
     if side is not None:
         return side
     command, missing = f"make notebooks CHAPTERS={chapter} FROM=", f"{chapter}: there is no book/{chapter}.md"
-    if notebook is None:
-        if text is None:
-            raise SystemExit(f"{missing} and no notebooks/{chapter}.ipynb")
-        return text
     if text is None:
+        if notebook is None:
+            raise SystemExit(f"{missing} and no notebooks/{chapter}.ipynb")
         if DIGEST not in notebook.metadata:  # a new chapter
             return notebook
         raise SystemExit(
             f"{missing}, from which notebooks/{chapter}.ipynb was made. Nothing was written. Delete the notebook as "
             f"well, or take it as the new text: {command}ipynb"
         )
-    if not is_edited(notebook) or to_text(text) == to_text(notebook):
+    if notebook is None or not is_edited(notebook) or to_text(text) == to_text(notebook):
         return text
     also = "" if digest(text) == notebook.metadata.get(DIGEST) else ", and the text is another one as well"
     raise SystemExit(

@@ -14,33 +14,19 @@ import tomllib
 from pathlib import Path
 
 import nbformat
+import yaml
+from jinja2 import Template
 
 from tools import ROOT
 from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
 
-CONFIG, PROJECT = ROOT / "_config.yml", ROOT / "pyproject.toml"
+CONFIG, SETUP = ROOT / "_config.yml", ROOT / "tools/template/setup.py.j2"
 FIRST_LINE = "# Installs d2lmini, the package of this book, if it is missing."
-_SETUP = f"""\
-{FIRST_LINE}
-import importlib.util
-from pathlib import Path
-
-if importlib.util.find_spec("d2lmini") is None:
-    wheels = [*Path("..").glob("d2lmini-*.whl"), *Path().glob("d2lmini-*.whl")]
-"""
-_FROM_REPOSITORY = """\
-    package = wheels[0] if wheels else "git+{url}@{ref}"
-    %pip install --quiet {{package}}"""
-_FROM_WHEEL = """\
-    if not wheels:
-        raise SystemExit("Keep this notebook in the folder of the unpacked book: "
-                         "the package d2lmini is there.")
-    %pip install --quiet {wheels[0]}"""
 _IN_TEXT = re.compile(re.escape(FIRST_LINE) + r"\n.*?\n```", re.DOTALL)
 _ADDRESS = re.compile(
     r"(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?", re.ASCII
 )
-_URL_LINE = re.compile(r"^(repository:\n  url: )(\S+)$", re.MULTILINE)
+_URL_LINE = r"^repository:\n  url: (\S+)$"
 PLACES = {
     "pyproject.toml": r'^version = "(.+)"$',
     "d2lmini/__init__.py": r'^__version__ = "(.+)"$',
@@ -51,15 +37,12 @@ VERSION = re.compile(r"\d+\.\d+\.\d+(\.dev\d+)?")
 
 def repository_url() -> str:
     """The address in `_config.yml`."""
-    found = _URL_LINE.search(CONFIG.read_text("utf-8"))
-    if found is None:
-        raise SystemExit("_config.yml must begin its section `repository:` with the line `  url: https://...`")
-    return found[2]
+    return str(yaml.safe_load(CONFIG.read_text("utf-8"))["repository"]["url"])
 
 
 def read_version() -> str:
     """The version of the book and its package."""
-    return str(tomllib.loads(PROJECT.read_text("utf-8"))["project"]["version"])
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
 
 
 def setup_cell(url: str) -> str:
@@ -69,19 +52,7 @@ def setup_cell(url: str) -> str:
     branch.
     """
     ref = "main" if "dev" in read_version() else f"v{read_version()}"
-    return _SETUP + (_FROM_WHEEL if "/OWNER/" in url else _FROM_REPOSITORY.format(url=url, ref=ref))
-
-
-def read_address(given: str) -> str:
-    """The address of a repository, from what people paste: that of its page, of a branch, or what `git clone` takes.
-
-    Raises:
-        SystemExit: if it is none.
-    """
-    found = _ADDRESS.fullmatch(given)
-    if not found:
-        raise SystemExit(f"URL must look like https://github.com/me/my-fork: make repository URL=..., got {given!r}")
-    return f"https://{found[1]}/{found[2]}/{found[3]}"
+    return Template(SETUP.read_text("utf-8")).render(url=url, ref=ref)
 
 
 def replace(path: Path, text: str) -> None:
@@ -89,6 +60,18 @@ def replace(path: Path, text: str) -> None:
     times = path.stat()
     path.write_text(text, "utf-8")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def substitute(path: Path, line: str, new: str) -> None:
+    """Write `new` where the one line that fits a pattern has its group.
+
+    Raises:
+        SystemExit: if none fits, or more than one.
+    """
+    text, found = re.subn(line, lambda old: old[0].replace(old[1], new), path.read_text("utf-8"), flags=re.MULTILINE)
+    if found != 1:
+        raise SystemExit(f"{path.name}: {found} places look like {line!r}, not one")
+    path.write_text(text, "utf-8")
 
 
 def write_setup_cells(url: str) -> None:
@@ -108,14 +91,17 @@ def write_setup_cells(url: str) -> None:
 
 
 def set_repository(given: str) -> None:
-    """Change the address everywhere.
+    """Change the address everywhere, given as people paste it: that of its page, of a branch, or for `git clone`.
 
     Raises:
         SystemExit: if it is not the address of a repository.
     """
-    url = read_address(given)
+    found = _ADDRESS.fullmatch(given)
+    if not found:
+        raise SystemExit(f"URL must look like https://github.com/me/my-fork: make repository URL=..., got {given!r}")
+    url = f"https://{found[1]}/{found[2]}/{found[3]}"
+    substitute(CONFIG, _URL_LINE, url)
     write_setup_cells(url)
-    CONFIG.write_text(_URL_LINE.sub(rf"\g<1>{url}", CONFIG.read_text("utf-8"), count=1), "utf-8")
     print(f"The book now points to {url}")
 
 
@@ -137,17 +123,12 @@ def set_version(version: str) -> None:
     if "dev" not in version and not read_notes(version):
         raise SystemExit(f"CHANGELOG.md has no section '## {version}' that says what is new. Nothing was written")
     for name, line in PLACES.items():
-        path = ROOT / name
-        text, found = re.subn(line, lambda old: old[0].replace(old[1], version), path.read_text("utf-8"), flags=re.M)
-        if found != 1:
-            raise SystemExit(f"{name}: {found} lines hold a version, not one")
-        path.write_text(text, "utf-8")
+        substitute(ROOT / name, line, version)
     write_setup_cells(repository_url())
     print(f"This is {version} now. Next: RELEASING.md")
 
 
-def main() -> None:
-    """Set what is given, or print the notes."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("url", nargs="?", default="")
     parser.add_argument("--version")
@@ -159,7 +140,3 @@ def main() -> None:
         set_version(told.version)
     else:
         set_repository(told.url)
-
-
-if __name__ == "__main__":
-    main()

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 import nbformat
+from jinja2 import Template
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
@@ -22,46 +23,16 @@ from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, TEXTS, is_chapter
 
 ARCHIVE = "attention-measured-student"
 LINK = re.compile(r"\]\((?:\.\./book/)?([\w-]+\.md)(?:#[^)]*)?\)")
-START = """\
-# Attention, Measured: your copy
-
-- **In Jupyter or VS Code**, with Python 3.11 or later: open a notebook in `notebooks`. Its first cell installs the
-  package `d2lmini` from this folder if it is missing.
-- **In Colab**: upload a notebook, and beside it the file `d2lmini-....whl` from this folder.
-
-Each exercise ends with its checker. Run the cell: it tells you whether your answer is right, and if not, gives a hint.
-Change the starters only, and leave the lines with `d2l.check` as they are: what you hand in is checked by them.
-"""
-# What Otter-Grader reads: the check of an exercise as a doctest, which shows its report where it does not pass.
-OTTER = """\
-OK_FORMAT = True
-
-test = {{
-    "name": {name!r},
-    "points": 1,
-    "suites": [{{
-        "type": "doctest", "scored": True, "cases": [{{"hidden": False, "locked": False, "code": {code!r}}}]
-    }}],
-}}
-"""
-CHECKED = """\
->>> import contextlib, io
->>> from d2lmini_exercises import check
->>> report = io.StringIO()
->>> with contextlib.redirect_stdout(report):
-...     check({name!r}, {answer})
->>> report.getvalue().startswith("✓") or print(report.getvalue())
-True
-"""
+HERE = ROOT / "tools/template"
 
 
 def write_otter_tests(folder: Path) -> None:
-    """Write a test for each exercise, in a folder for each chapter."""
+    """Write a test for each exercise, in a folder for each chapter: its check as a doctest, which shows its report."""
+    template = Template((HERE / "otter.py.j2").read_text("utf-8"), keep_trailing_newline=True)
     for chapter, checks in read_book().items():
         (folder / chapter).mkdir(parents=True)
         for name, answer in checks.items():
-            code = CHECKED.format(name=name, answer=answer)
-            (folder / chapter / f"{name}.py").write_text(OTTER.format(name=name, code=code), "utf-8")
+            (folder / chapter / f"{name}.py").write_text(template.render(name=name, answer=answer), "utf-8")
 
 
 def remove_solutions(notebook: NotebookNode) -> NotebookNode:
@@ -96,7 +67,7 @@ def main(place: Path = ROOT) -> None:
         shutil.copy(path, target / "frameworks")
     for page in list_pages(list(editions.values())):
         shutil.copy(page, target / "book" / page.name)
-    (target / "README.md").write_text(START, "utf-8")
+    shutil.copy(HERE / "student.md", target / "README.md")
     import_module("book._ext.book_site.package").build_wheel(ROOT, target)
     with zipfile.ZipFile(place / f"{ARCHIVE}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(target.rglob("*")):

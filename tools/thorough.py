@@ -8,7 +8,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 
 from tools import ROOT
 
@@ -16,29 +15,22 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-header", "-n", "2", "--dis
 MUTATION = ROOT / ".venv-mutation/bin/python"
 
 
-@dataclass(frozen=True)
-class Part:
-    """A command, and the seconds that it may take on two idle cores."""
-
-    seconds: int
-    command: list[str]
-
-
+# The seconds that each may take on two idle cores, and the command.
 PARTS = {
-    "package": Part(420, [*PYTEST, "--cov=d2lmini", "tests/package", "tests/exercises"]),
-    "chapters": Part(120, [*PYTEST, "tests/book", "tests/chapters"]),
-    "faults": Part(300, [*PYTEST, "--dist", "loadscope", "tests/faults"]),
-    "site": Part(600, [*PYTEST, "tests/site"]),
-    "colab": Part(300, [*PYTEST, "tests/colab"]),
-    "recipes": Part(300, [*PYTEST, "tests/recipes"]),
-    "classes": Part(300, [*PYTEST, "tests/instructor"]),
-    "pdf-and-epub": Part(240, ["make", "pdf", "epub"]),
-    "paper": Part(120, [*PYTEST, "tests/paper"]),
-    "slides": Part(240, ["make", "slides"]),
-    "decks": Part(240, [*PYTEST, "tests/slides"]),
-    "environments": Part(7200, [sys.executable, "-m", "tools.environments"]),
-    "mutation": Part(3600, [str(MUTATION), "-m", "tools.mutation", "--sample", "60"]),
-    "planted": Part(2700, [sys.executable, "-m", "tests.faults.drawn"]),
+    "package": (420, [*PYTEST, "--cov=d2lmini", "tests/package", "tests/exercises"]),
+    "chapters": (120, [*PYTEST, "tests/book", "tests/chapters"]),
+    "faults": (300, [*PYTEST, "--dist", "loadscope", "tests/faults"]),
+    "site": (600, [*PYTEST, "tests/site"]),
+    "colab": (300, [*PYTEST, "tests/colab"]),
+    "recipes": (300, [*PYTEST, "tests/recipes"]),
+    "classes": (300, [*PYTEST, "tests/instructor"]),
+    "pdf-and-epub": (240, ["make", "pdf", "epub"]),
+    "paper": (120, [*PYTEST, "tests/paper"]),
+    "slides": (240, ["make", "slides"]),
+    "decks": (240, [*PYTEST, "tests/slides"]),
+    "environments": (7200, [sys.executable, "-m", "tools.environments"]),
+    "mutation": (3600, [str(MUTATION), "-m", "tools.mutation", "--sample", "60"]),
+    "planted": (2700, [sys.executable, "-m", "tests.faults.drawn"]),
 }
 
 
@@ -52,9 +44,10 @@ def main(names: list[str]) -> None:
         raise SystemExit(f"{', '.join(sorted(unknown))}: no such part; there are {', '.join(PARTS)}")
     rows, red = [], False
     for name in names or PARTS:
+        may, command = PARTS[name]
         begin = time.monotonic()
-        failed = subprocess.run(PARTS[name].command, cwd=ROOT, check=False).returncode != 0
-        took, may = time.monotonic() - begin, PARTS[name].seconds
+        failed = subprocess.run(command, cwd=ROOT, check=False).returncode != 0
+        took = time.monotonic() - begin
         red |= failed or took > may
         rows.append(f"{name:14} {took:7.0f} s of {may:5}   {'FAILED' if failed else 'too slow' if took > may else ''}")
     print("\n".join(rows))

@@ -11,7 +11,7 @@ from dataclasses import asdict
 import torch
 
 from tools.bench.measure import Row, compare_decoding, compare_layers, compare_peaks, compare_positions
-from tools.bench.page import RESULTS, read_results, write_page
+from tools.bench.page import PAGE, RESULTS, draw, fill, read_results
 
 PARTS: dict[str, Callable[[str], Iterator[Row]]] = {
     "layers": compare_layers,
@@ -40,7 +40,9 @@ def main() -> None:
         version = torch.__version__.partition("+")[0]
         results.setdefault(part, {})[device] = {"machine": machine, "torch": version, "rows": rows}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-    write_page(read_results())
+    results = read_results()
+    PAGE.write_text(fill(PAGE.read_text("utf-8"), results), "utf-8")
+    draw(results)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ NAMES = {"cpu": "CPU", "cuda": "GPU"}
 
 def read_results() -> dict[str, Any]:
     """What was measured so far: of each part, by device, the rows."""
-    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    return json.loads(RESULTS.read_text("utf-8"))
 
 
 def write_table(part: dict[str, Any]) -> str:
@@ -54,10 +54,3 @@ def draw(results: dict[str, Any]) -> None:
     axes.set_xlim(0, max(1.5, *(1.1 * row["ours"] / row["theirs"] for row in rows)))
     figure.savefig(FIGURE, bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
-
-
-def write_page(results: dict[str, Any]) -> None:
-    """Tables and figure anew."""
-    PAGE.write_text(fill(PAGE.read_text("utf-8"), results), "utf-8")
-    if "layers" in results:
-        draw(results)

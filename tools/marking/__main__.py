@@ -69,16 +69,16 @@ def mark(path: Path, who: str) -> list[Mark]:
     """The marks of one notebook. All of its cells are run only if an answer needs more than what they define."""
     try:
         for whole in (False, True):
-            plan = make_plan(path, whole=whole)
-            records, ended = sandbox.run(asdict(plan))
+            chapter, cells, questions = make_plan(path, whole=whole)
+            records, ended = sandbox.run(cells, [asdict(question) for question in questions])
             if not ended and "NameError" not in json.dumps(records):
                 break
     except ValueError as error:
         return [Mark(who, path.name, "", "", "did not run", remark=str(error))]
     by_name = {record["name"]: record for record in records}
     return [
-        Mark(who, path.name, plan.chapter, question.name, *read_verdict(question, by_name.get(question.name), ended))
-        for question in plan.questions
+        Mark(who, path.name, chapter, question.name, *read_verdict(question, by_name.get(question.name), ended))
+        for question in questions
     ]
 
 

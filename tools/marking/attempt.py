@@ -34,11 +34,8 @@ def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) 
             _check(name, value)
     except BaseException as error:  # whatever the notebook does, the others are marked
         return f"no answer: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    return find_report(out.getvalue(), name)
-
-
-def find_report(printed: str, name: str) -> str:
-    """The report of a check: what comes last, after all that an answer itself prints, which may look like a report."""
+    # What comes last is the report: what an answer itself prints may look like one.
+    printed = out.getvalue()
     found = list(re.finditer(rf"^(✓ {name}: |✗ {name}: |{name}: not attempted yet$)", printed, re.MULTILINE))
     return printed[found[-1].start() :] if found else "no answer: its check said nothing"
 

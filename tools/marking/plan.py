@@ -29,15 +29,6 @@ class Question:
     ticked: bool = False  # the stored output of the notebook says that it is right
 
 
-@dataclass
-class Plan:
-    """The cells to run, in order, and the questions."""
-
-    chapter: str
-    cells: list[str]
-    questions: list[Question]
-
-
 def read_code(path: Path, *, solutions: bool = True) -> list[str]:
     """The sources of the code cells of a notebook.
 
@@ -114,8 +105,8 @@ def keep_definitions(source: str) -> str:
     return ast.unparse(ast.Module([node for node in parse(source)[0].body if isinstance(node, DEFINITIONS)], []))
 
 
-def make_plan(path: Path, *, whole: bool) -> Plan:
-    """The plan for a returned notebook.
+def make_plan(path: Path, *, whole: bool) -> tuple[str, list[str], list[Question]]:
+    """The chapter of a returned notebook, its cells to run, in order, and the questions.
 
     The book's own cells take most of the time, and few exercises use more of them than functions. Unless `whole`, only
     what they define is run: then an answer that needs more fails with a NameError.
@@ -137,7 +128,7 @@ def make_plan(path: Path, *, whole: bool) -> Plan:
         starter, theirs = (find_definitions(some, question.expression) for some in (book, cells))
         question.untouched = bool(starter) and starter == theirs
         question.ticked = f"✓ {question.name}:" in printed
-    return Plan(chapter, cells, questions)
+    return chapter, cells, questions
 
 
 def ask(name: str, expression: str, cells: list[str]) -> Question:

@@ -48,8 +48,8 @@ def set_limits() -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """What a plan gives: a record for each question that was reached, and why it ended early, if it did.
+def run(cells: list[str], questions: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """What a notebook gives: a record for each question that was reached, and why it ended early, if it did.
 
     Raises:
         InterruptedError: if it was stopped from outside.
@@ -57,7 +57,7 @@ def run(plan: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     if STOPPED.is_set():
         raise InterruptedError
     word, ended = secrets.token_hex(16), ""
-    asked = json.dumps({"word": word, "seconds": CELL_SECONDS, **plan}).encode()
+    asked = json.dumps({"word": word, "seconds": CELL_SECONDS, "cells": cells, "questions": questions}).encode()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as file:
         environment = {
             "PATH": os.environ.get("PATH", ""),

@@ -19,11 +19,6 @@ def name_anchor(docname: str, name: str) -> str:
     return f"{docname.replace('/', '-')}--{name}"
 
 
-def find_parts(root: nodes.document) -> Parts:
-    """The documents that the root lists, under the captions of their lists."""
-    return [(tree.get("caption") or "", list(tree["includefiles"])) for tree in root.findall(addnodes.toctree)]
-
-
 def link_to(target: str, *content: nodes.Node, **attributes: Any) -> nodes.reference:
     """A link inside the book."""
     return nodes.reference("", "", *content, refuri=f"#{target}", internal=True, **attributes)
@@ -106,12 +101,8 @@ def list_contents(section: nodes.section, depth: int) -> nodes.list_item:
     number = [nodes.Text(section["number"].split()[1] + "\u2002")] if is_chapter(section) else []
     entry = nodes.paragraph("", "", link_to(target, *number, *copy_title(section)), page_of(target))
     item = nodes.list_item("", entry)
-    below = (
-        [list_contents(child, depth - 1) for child in section.children if isinstance(child, nodes.section)]
-        if depth
-        else []
-    )
-    if below:
+    inside = [child for child in section.children if isinstance(child, nodes.section)] if depth else []
+    if below := [list_contents(child, depth - 1) for child in inside]:
         item.append(nodes.bullet_list("", *below))
     return item
 
@@ -122,9 +113,8 @@ def make_contents(parts: list[tuple[str, list[nodes.section]]]) -> nodes.section
     for caption, sections in parts:
         if caption:
             contents.append(nodes.paragraph("", caption, classes=["part"]))
-        contents.append(
-            nodes.bullet_list("", *(list_contents(section, int(is_chapter(section))) for section in sections))
-        )
+        entries = [list_contents(section, int(is_chapter(section))) for section in sections]
+        contents.append(nodes.bullet_list("", *entries))
     return contents
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import copy
+import mimetypes
+import os
+import re
+import time
+import uuid
+import zipfile
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader
 from lxml import etree, html
 
 from tools.paper import EPUB, PAGE
-from tools.paper.package import Book, pack
 
-STYLES = ("ereader.css", "pygments.css")
+HERE = Path(__file__).parent
+STYLES = (HERE / "ereader.css", PAGE.parent / "_static/pygments.css")
+COVER = "_images/cover.svg"
+_CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
+<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+<rootfiles><rootfile full-path="book.opf" media-type="application/oebps-package+xml"/></rootfiles>
+</container>"""
+_NAMESPACE = uuid.UUID("6f1c8f0e-3a0b-5d2e-9d7b-2f6d1b0a4c11")  # any; the same book must keep its name
 _XHTML = "http://www.w3.org/1999/xhtml"
 _MATHML = "http://www.w3.org/1998/Math/MathML"
 _OPS = "http://www.idpf.org/2007/ops"
@@ -49,7 +61,7 @@ def lead_to_files(parts: dict[str, Any]) -> None:
 
 def write_xhtml(title: str, *content: Any) -> bytes:
     """A file of the book."""
-    styles = "".join(f'<link rel="stylesheet" type="text/css" href="{name}" />' for name in STYLES)
+    styles = "".join(f'<link rel="stylesheet" type="text/css" href="{path.name}" />' for path in STYLES)
     page = etree.fromstring(_HEAD.format(xhtml=_XHTML, ops=_OPS, title="", styles=styles))
     page.find(f"{{{_XHTML}}}head/{{{_XHTML}}}title").text = title
     body = page.find(f"{{{_XHTML}}}body")
@@ -81,7 +93,38 @@ def write_navigation(contents: Any) -> bytes:
     return write_xhtml("Contents", navigation)
 
 
-def cut_book(source: Path) -> Book:
+def read_picture(path: Path) -> bytes:
+    """A picture fit for a book: no document type from outside, and the path of a space is empty, not missing."""
+    data = path.read_bytes()
+    if path.suffix != ".svg":
+        return data
+    data = re.sub(rb"<!DOCTYPE.*?>", b"", data, flags=re.DOTALL)
+    return re.sub(rb"<path(?![^>]*\sd=)", b'<path d=""', data)
+
+
+def describe(page: Any, files: dict[str, bytes], chapters: list[str]) -> bytes:
+    """The package document: what is told of the book, its files, and the order in which they are read."""
+    known = {"contents.xhtml": "nav", COVER: "cover-image"}
+    items = []
+    for name, data in files.items():
+        stem, _, ending = name.rpartition(".")
+        properties = known.get(name) or ("mathml" if ending == "xhtml" and _MATHML.encode() in data else "")
+        items.append((name, re.sub(r"\W", "-", f"{ending}-{stem}"), mimetypes.guess_type(name)[0], properties))
+    title = page.findtext("head/title")
+    facts = {name: page.xpath(f"string(//meta[@name='{name}']/@content)") for name in ("author", "rights", "version")}
+    modified = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
+    template = Environment(loader=FileSystemLoader(HERE), autoescape=True).get_template("package.opf.j2")
+    return template.render(
+        title=title,
+        facts=facts,
+        identifier=uuid.uuid5(_NAMESPACE, f"{title} {facts['version']}"),
+        modified=time.strftime("%Y-%m-%dT%H:%M:%SZ", modified),
+        items=items,
+        order=(chapters[0], "contents", *chapters[1:]),
+    ).encode()
+
+
+def cut_book(source: Path) -> dict[str, bytes]:
     """The files of the book, from the page on which all of it stands."""
     page = html.document_fromstring(source.read_bytes())
     parts = {part.get("id"): part for part in page.xpath("//div[@class='file']")}
@@ -91,28 +134,21 @@ def cut_book(source: Path) -> Book:
         del part.attrib["style"]
     lead_to_files(parts)
     contents = parts.pop("toc")
-    pictures = {name for part in parts.values() for name in part.xpath(".//img/@src")}
-    facts = {name: page.xpath(f"string(//meta[@name='{name}']/@content)") for name in ("author", "rights", "version")}
-    titles = {name: part.xpath("normalize-space(.//h1)") for name, part in parts.items()}
-    with_formulas = {name for name, part in parts.items() if part.xpath(".//*[local-name()='math']")}
-    chapters = {name: write_xhtml(titles[name], copy.deepcopy(part)) for name, part in parts.items()}
-    return Book(
-        title=page.findtext("head/title"),
-        facts=facts,
-        chapters=chapters,
-        with_formulas=with_formulas,
-        navigation=write_navigation(contents),
-        pictures={name: (source.parent / name).read_bytes() for name in sorted(pictures)},
-        styles={
-            "ereader.css": (Path(__file__).parent / "ereader.css").read_bytes(),
-            "pygments.css": (source.parent / "_static/pygments.css").read_bytes(),
-        },
-    )
+    pictures = sorted({name for part in parts.values() for name in part.xpath(".//img/@src")})
+    files = {"contents.xhtml": write_navigation(contents)}
+    files |= {f"{name}.xhtml": write_xhtml(part.xpath("normalize-space(.//h1)"), part) for name, part in parts.items()}
+    files |= {name: read_picture(source.parent / name) for name in pictures}
+    files |= {path.name: path.read_bytes() for path in STYLES}
+    return {"META-INF/container.xml": _CONTAINER.encode(), "book.opf": describe(page, files, list(parts)), **files}
 
 
 def main() -> None:
-    """Write the EPUB."""
-    EPUB.write_bytes(pack(cut_book(PAGE)))
+    """Write the EPUB: a zip whose first file says what it is."""
+    files = cut_book(PAGE)
+    with zipfile.ZipFile(EPUB, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("mimetype"), "application/epub+zip", zipfile.ZIP_STORED)
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     print(EPUB.name)
 
 

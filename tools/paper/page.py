@@ -24,23 +24,17 @@ SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "us
 SCREEN_PARTS = {"theme", "description", "folds", "search", "cards", "figures", "package", "weight", "styles"}
 
 
-def choose_extensions(extensions: list[str]) -> list[str]:
-    """The extensions of the site that paper needs, and the writer of the one page."""
-    from book_site import PARTS
-
-    kept = [name for name in extensions if name not in SCREEN | {"book_site"}]
-    return [*kept, *(f"book_site.{part}" for part in PARTS if part not in SCREEN_PARTS), "tools.paper.writer"]
-
-
 def configure() -> dict[str, Any]:
-    """The settings of `_config.yml`, without theme and scripts."""
+    """The settings of `_config.yml`, without theme and scripts, and with the writer of the one page."""
     config, _ = get_final_config(
         user_yaml=ROOT / "_config.yml", cli_config={"latex_individualpages": False}, sourcedir=ROOT
     )
-    for name in [name for name in config if name.startswith(SCREEN_SETTINGS)]:
-        del config[name]
-    return config | {
-        "extensions": choose_extensions(config["extensions"]),
+    from book_site import PARTS  # that call has found it
+
+    kept = [name for name in config["extensions"] if name not in SCREEN | {"book_site"}]
+    own = [f"book_site.{part}" for part in PARTS if part not in SCREEN_PARTS]
+    return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
+        "extensions": [*kept, *own, "tools.paper.writer"],
         "version": read_version(),
         "language": "en",
         "html_context": {"author": config["author"], "rights": config["copyright"]},
@@ -54,12 +48,13 @@ def configure() -> dict[str, Any]:
     }
 
 
-def write_page(folder: Path) -> None:
-    """Let Sphinx write the book into `folder`, from scratch: what an older build left could hide a fault.
+def main() -> None:
+    """Let Sphinx write the book from scratch: what an older build left could hide a fault.
 
     Raises:
         SystemExit: if Sphinx warns of anything.
     """
+    folder = PAGE.parent
     shutil.rmtree(folder, ignore_errors=True)
     with patch_docutils(), docutils_namespace():
         app = Sphinx(
@@ -78,16 +73,10 @@ def write_page(folder: Path) -> None:
         app.build(force_all=True)
     if app.statuscode:
         sys.exit("the page of the whole book could not be built: see above")
-
-
-def main() -> None:
-    """Write the page, and put it where its links to pictures and styles are right."""
-    write_page(PAGE.parent)
-    root = PAGE.parent / "book/intro.html"
     # Sphinx writes addresses as seen from the folder above that of the root: without this no style and no picture.
-    root.replace(PAGE)
+    (folder / "book/intro.html").replace(PAGE)
     for style in (Path(__file__).parent / "print.css", ROOT / "book/_static/formulas.css"):
-        shutil.copy(style, PAGE.parent / "_static")
+        shutil.copy(style, folder / "_static")
 
 
 if __name__ == "__main__":

@@ -90,18 +90,13 @@ def find_missing(source: str, pdf: bytes) -> set[str]:
     return set(CHINESE.findall(source)) - set(printed)
 
 
-def squeeze(text: str) -> str:
-    """A text without its spaces."""
-    return "".join(text.split())
-
-
 def correct_bookmarks(book: pikepdf.Pdf, headings: list[str]) -> None:
     """Give bookmarks back the space that Chromium loses where a heading goes on in the next line."""
-    known = {squeeze(heading): " ".join(heading.split()) for heading in headings}
+    known = {"".join(heading.split()): " ".join(heading.split()) for heading in headings}
     for entry in book.objects:
         if isinstance(entry, pikepdf.Dictionary) and "/Title" in entry and "/Parent" in entry:
             title = str(entry.Title)
-            name = squeeze(title)
+            name = "".join(title.split())
             once = name[: len(name) // 2]  # Chromium says a heading twice that it writes in two runs of letters
             entry.Title = pikepdf.String(known.get(once if name == 2 * once else name, title))
 
@@ -109,11 +104,11 @@ def correct_bookmarks(book: pikepdf.Pdf, headings: list[str]) -> None:
 def finish(pdf: bytes, source: str, target: Path) -> None:
     """Write the file a third as large, with what is known of it, and so that a reader shows title and bookmarks."""
     page = html.document_fromstring(source.encode())
-    facts = {name: str(page.xpath(f"string(//meta[@name='{name}']/@content)")) for name in ("author", "version")}
+    author, version = (str(page.xpath(f"string(//meta[@name='{name}']/@content)")) for name in ("author", "version"))
     with pikepdf.open(io.BytesIO(pdf)) as book:
         correct_bookmarks(book, [heading.text_content() for heading in page.iter("h1", "h2", "h3", "h4")])
-        book.docinfo["/Author"] = facts["author"]
-        book.docinfo["/Subject"] = f"Version {facts['version']}"
+        book.docinfo["/Author"] = author
+        book.docinfo["/Subject"] = f"Version {version}"
         book.Root.PageMode = pikepdf.Name.UseOutlines
         book.Root.ViewerPreferences = pikepdf.Dictionary(DisplayDocTitle=True)
         book.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate, compress_streams=True)

@@ -12,13 +12,11 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.singlehtml import SingleFileHTMLBuilder
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from tools.paper.arrange import arrange_book, find_parts, name_anchor
+from tools.paper.arrange import arrange_book, name_anchor
 from tools.repository import FIRST_LINE
 
-LOGGER = logging.getLogger(__name__)
 MOST_LINES_TOGETHER = 20  # of a cell and what it prints; a longer one may go on on the next page
 MOST_LINES_ABOVE_FIGURE = 14
 
@@ -28,10 +26,10 @@ class PaperBuilder(SingleFileHTMLBuilder):
 
     def assemble_doctree(self) -> nodes.document:
         """Put the book together, in the order of a printed one."""
-        parts = find_parts(self.env.get_doctree(self.config.root_doc))
+        lists = self.env.get_doctree(self.config.root_doc).findall(addnodes.toctree)
+        parts = [(listed.get("caption") or "", list(listed["includefiles"])) for listed in lists]
         tree = super().assemble_doctree()
         arrange_book(tree, parts, self.config)
-        report_dead_links(tree)
         return tree
 
     def fix_refuris(self, tree: nodes.Node) -> None:
@@ -54,17 +52,6 @@ class PaperBuilder(SingleFileHTMLBuilder):
                 whole = "introduction" if docname == root else f"document-{docname}"
                 link["refuri"] = f"#{name_anchor(docname, name) if name else whole}"
 
-    def assemble_toc_fignumbers(self) -> dict[str, dict[str, dict[str, tuple[int, ...]]]]:
-        """Find the numbers of figures under their unique ids."""
-        found = super().assemble_toc_fignumbers()
-        return {
-            root: {
-                kind: {name_anchor(kind.rpartition("/")[0], name): number for name, number in numbers.items()}
-                for kind, numbers in kinds.items()
-            }
-            for root, kinds in found.items()
-        }
-
 
 class ChapterList(SphinxDirective):
     """The chapters in the words that the site has on their cards, without the pictures."""
@@ -84,16 +71,6 @@ def number_all_figures(app: Sphinx, doctree: nodes.document, docname: str) -> No
     """Number the figures of each chapter: what the site does page by page."""
     for file in doctree.findall(addnodes.start_of_file):
         number_figures(app, file, file["docname"])
-
-
-def report_dead_links(tree: nodes.document) -> None:
-    """Warn of a link inside the book to a place that the book does not have."""
-    places = {name for node in tree.findall(nodes.Element) for name in node["ids"]}
-    places |= {f"document-{file['docname']}" for file in tree.findall(addnodes.start_of_file)} | {"introduction"}
-    for link in tree.findall(nodes.reference):
-        target = link.get("refuri", "#")[1:] if link.get("refuri", "").startswith("#") else link.get("refid")
-        if target and target not in places:
-            LOGGER.warning("the book has no place called %s, to which a link leads", target)
 
 
 def open_cells(app: Sphinx, doctree: nodes.document) -> None:

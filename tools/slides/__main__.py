@@ -33,17 +33,16 @@ GAP, WIDE = 4, 88  # letters: between two columns, and of a table that fits in i
 SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
 
 
-def read_notebook(name: str) -> NotebookNode:
-    """The notebook of a chapter."""
-    return nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
-
-
 def list_decks() -> dict[str, int]:
     """The chapters with a cell on a slide, in the order of the contents, and their numbers; another has no deck."""
     parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    files = [Path(chapter["file"]) for part in parts for chapter in part["chapters"]]
-    names = enumerate((file.name for file in files if file.parent.name == "notebooks"), start=1)
-    return {name: n for n, name in names if any(slide_type(cell) == "slide" for cell in read_notebook(name).cells)}
+    files = [chapter["file"] for part in parts for chapter in part["chapters"]]
+    numbered = enumerate((ROOT / f"{file}.ipynb" for file in files if file.startswith("notebooks/")), start=1)
+    return {
+        path.stem: number
+        for number, path in numbered
+        if any(slide_type(cell) == "slide" for cell in nbformat.read(path, as_version=4).cells)
+    }
 
 
 def draw(output: NotebookNode, cell: NotebookNode) -> str:
@@ -101,23 +100,13 @@ def make_exporter(chapters: list[str]) -> SlidesExporter:
 
 def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> dict[str, Any]:
     """Write the deck of a chapter, and tell the index of it."""
-    notebook = read_notebook(name)
+    notebook = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
     title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
     opening = text.partition("\n\n")[0]
     resources = {"metadata": {"name": name}, "title": title, "book": book, "kicker": f"Chapter {number}"}
     html, _ = exporter.from_notebook_node(notebook, {**resources, "sheets": SHEETS, "scripts": SCRIPTS})
     (FOLDER / f"{name}.html").write_text(html, "utf-8")
     return {"name": name, "title": to_line(title), "opening": to_line(opening), "slides": html.count("<section ")}
-
-
-def copy_styles() -> None:
-    """Put reveal.js, its licence, and the styles beside the decks."""
-    for name in REVEALS:
-        target = FOLDER / "reveal" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(find_file("sphinx_revealjs", f"_static/revealjs/{name}"), target)
-    for sheet in (HERE / "slides.css", *(STYLES / name for name in ("fonts.css", "book.css", "formulas.css"))):
-        shutil.copy(sheet, FOLDER)
 
 
 def main() -> None:
@@ -129,7 +118,12 @@ def main() -> None:
     exporter = make_exporter(list(chapters))
     decks = [write_deck(exporter, name, number, book) for name, number in chapters.items()]
     index = Environment(loader=FileSystemLoader(HERE), autoescape=False).get_template("index.html.j2")  # noqa: S701 - titles are markup
-    copy_styles()
+    for name in REVEALS:
+        target = FOLDER / "reveal" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(find_file("sphinx_revealjs", f"_static/revealjs/{name}"), target)
+    for sheet in SHEETS[2:]:
+        shutil.copy((HERE if sheet == "slides.css" else STYLES) / sheet, FOLDER)
     (FOLDER / "index.html").write_text(index.render(book=book, decks=decks, sheets=SHEETS[2:]), "utf-8")
     write_fonts(FOLDER, FOLDER / "fonts")
     write_font(FOLDER, FOLDER / "math.woff2")

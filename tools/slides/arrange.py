@@ -17,7 +17,7 @@ SHOWN = ("slide", "fragment", "notes")
 MOST_LINES = 12  # of code that is shown with what it prints; a longer cell shows what it prints alone
 PICTURES = {"image/svg+xml", "image/png", "text/html"}  # figures and tables
 BREAK = "---"  # among what a cell shows: what comes after it stands on the next slide
-SPARSE = 620  # letters: a slide with fewer, and nothing but text, has larger ones
+SPARSE = 620  # letters: a slide with fewer, and nothing but text, has larger ones; a formula counts as ten
 FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 EXERCISE = re.compile(r"^### (Exercise .+)$", re.MULTILINE)
 EXERCISES = """## Exercises
@@ -145,16 +145,11 @@ def add_code(slides: list[Slide], cell: NotebookNode, title: str) -> None:
     slides[-1].cells.append(cell)
 
 
-def measure(slide: Slide) -> str:
-    """How large the letters of a slide may be; a formula counts as ten letters, and a line that ends as thirty."""
-    text = "\n".join(FORMULA.sub("x" * 10, cell.source) for cell in slide.cells)
-    only_text = all(cell.cell_type == "markdown" for cell in slide.cells)
-    return "large" if only_text and len(text) + 30 * text.count("\n") < SPARSE else "plain"
-
-
 def lay_out(slide: Slide) -> list[NotebookNode]:
     """The cells of a slide: its title, what it shows, and its notes before anything that comes later."""
     heading = make_cell([Block("heading", f"{'#' * min(slide.level, 2)} {slide.title}")], "slide")
-    heading.metadata.size = "front" if slide.level == 1 else measure(slide)
+    text = "\n".join(FORMULA.sub("x" * 10, cell.source) for cell in slide.cells)
+    sparse = len(text) + 30 * text.count("\n") < SPARSE and all(cell.cell_type == "markdown" for cell in slide.cells)
+    heading.metadata.size = "front" if slide.level == 1 else "large" if sparse else "plain"
     notes = make_cell([Block("paragraph", "\n\n".join(slide.notes))], "notes")
     return [heading, *([notes] if slide.notes else []), *slide.cells]

@@ -26,15 +26,10 @@ def write_formula(tex: str, *, block: bool) -> str:
     return f'<div class="math" role="group" aria-label="{escape(name)}">{math}{tag}</div>'
 
 
-def make_parser() -> MarkdownIt:
-    """A parser of what the chapters are written in; the rules of its plugin would wrap the formulas once more."""
-    parser = MarkdownIt("commonmark", {"typographer": True}).enable(["table", "smartquotes"]).use(dollarmath_plugin)
-    parser.add_render_rule("math_inline", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=False))
-    parser.add_render_rule("math_block", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=True))
-    return parser
-
-
-PARSER = make_parser()
+# Of what the chapters are written in; the rules of its plugin would wrap the formulas once more.
+PARSER = MarkdownIt("commonmark", {"typographer": True}).enable(["table", "smartquotes"]).use(dollarmath_plugin)
+PARSER.add_render_rule("math_inline", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=False))
+PARSER.add_render_rule("math_block", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=True))
 
 
 def redirect_links(tokens: Sequence[Token], chapters: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ PREDICT = "**Predict"
 LONG = 520  # letters of a list; of a longer one each item shows its first sentence
 SHORT = 40  # a first sentence with fewer letters, as "No." or "Not quite.", is shown with the next one
 CLOSED = re.compile(r"\$[^$]+\$|`[^`]+`|\[[^\]]*\]\([^)]*\)|\([^()]*\)|\bet al\. |\be\.g\. |\bi\.e\. |\*\*\d+\. ")
+ITEMS = re.compile(r"\n(?=(?:[-*]|\d+\.) )")  # where the next one of a list begins
 
 
 @dataclass
@@ -88,16 +89,11 @@ def say_first(paragraph: str) -> str:
     return " ".join(sentences[: 2 if len(sentences[0]) < SHORT else 1])
 
 
-def split_items(source: str) -> list[str]:
-    """The items of a list."""
-    return re.split(r"\n(?=(?:[-*]|\d+\.) )", source)
-
-
 def shorten(block: Block) -> Block:
     """A long list with the first sentence of each item; anything that is not a list as it is."""
     if not block.kind.endswith("_list") or len(block.source) < LONG:
         return block
-    items = [re.match(r"(?:[-*]|\d+\.) +", item) for item in split_items(block.source)]
+    items = [re.match(r"(?:[-*]|\d+\.) +", item) for item in ITEMS.split(block.source)]
     lines = [item[0] + say_first(item.string[item.end() :]) for item in items if item]
     return Block(block.kind, "\n".join(lines))
 
@@ -127,7 +123,7 @@ def choose(part: Part, shows: list[str], missing: set[str]) -> list[Block]:
         if wanted(block.source) and block.kind != "paragraph":
             shown.append(shorten(block))
         elif block.kind.endswith("_list"):
-            items = [item for item in split_items(block.source) if wanted(re.sub(r"^([-*]|\d+\.) +", "", item))]
+            items = [item for item in ITEMS.split(block.source) if wanted(re.sub(r"^([-*]|\d+\.) +", "", item))]
             shown += [Block(block.kind, "\n".join(items))] if items else []
         elif block.kind == "paragraph":
             # What begins in bold is one of several, or a definition, and begins a line.
