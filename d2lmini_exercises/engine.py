@@ -129,7 +129,8 @@ class Exercise:
         floats = {name: own for name, own in given.items() if isinstance(own, Tensor) and own.is_floating_point()}
 
         def run(one: Answer, *leaves: Tensor) -> Any:
-            return self._use(one, {**self.make(case), **dict(zip(floats, leaves, strict=True))})
+            found = self._use(one, {**self.make(case), **dict(zip(floats, leaves, strict=True))})
+            return torch.cat([part.flatten() for part in found]) if self.parts else found
 
         right = partial(run, self.right)
         expect_gradients(partial(run, answer), right, given=self.cases[case].code, **floats)
