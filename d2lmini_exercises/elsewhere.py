@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, checker, expect_close, expect_function
+from d2lmini_exercises.core import WrongAnswer
 from d2lmini_exercises.engine import exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -83,40 +83,39 @@ exercise("port-a-layer", port,
 )  # fmt: skip
 
 
-@checker("port-a-mask")
-def check_mask(answer: Any) -> str:
-    """A causal mask and padding together, and each of them alone."""
-    expect_function(answer)
-    hidden = torch.ones(3, 3, dtype=torch.bool).triu(1)
-    padding = torch.tensor([[False, False, True], [False, False, False]])
-    none, nowhere = torch.zeros(3, 3, dtype=torch.bool), torch.zeros(2, 3, dtype=torch.bool)
-    cases = (
-        (hidden, padding, "a causal attn_mask (3, 3) and padding in the first example"),
-        (hidden, nowhere, "a causal attn_mask (3, 3) and no padding"),
-        (none, padding, "no attn_mask, that is all False, and padding in the first example"),
-    )
-    for attn_mask, key_padding_mask, given in cases:
-        A, P = attn_mask[None, None], key_padding_mask[:, None, None]
-        mistakes = {
-            "True means hidden in PyTorch: both masks have to be turned round": (A | P).float(),
-            "a key is seen if neither mask hides it: and, not or": (~A | ~P).float(),
-            "the key_padding_mask has PyTorch's meaning still: there, True means padding": (~A & P).float(),
-            "the attn_mask has PyTorch's meaning still: there, True means hidden": (A & ~P).float(),
-            "padding hides keys, the last axis; you hide queries": (~A & ~key_padding_mask[:, None, :, None]).float(),
-            "padding hides nothing in your mask": (~A & torch.ones_like(P)).float(),
-            "the attn_mask is (queries, keys): you have exchanged them": (~A.mT & ~P).float(),
-        }
-        found = answer(attn_mask, key_padding_mask)
-        if "bool" not in str(getattr(found, "dtype", "bool")):
-            hint = "jax.nn.dot_product_attention refuses a mask of numbers: True and False"
-            raise WrongAnswer("the mask is boolean", hint, given=given, got=str(found.dtype))
-        got = convert_tensor(found, attn_mask)
-        if got is None or got.shape != (2, 1, 3, 3):
-            shape = None if got is None else tuple(got.shape)
-            hint = "attn_mask gets two axes in front, key_padding_mask two in the middle"
-            raise WrongAnswer("the mask is (batch, 1, queries, keys)", hint, given=given, got=shape)
-        expect_close(
-            got.float(), (~A & ~P).float(), claim="True means may attend", given=given,
-            hint="write down, for one query, which keys it may see", mistakes=mistakes,
-        )  # fmt: skip
-    return "seen is what neither mask hides"
+def join(attn_mask: Tensor, key_padding_mask: Tensor, *, seen: Any = lambda A, P: ~A & ~P) -> Tensor:
+    """One mask of two, right unless told otherwise."""
+    mask: Tensor = seen(attn_mask[None, None], key_padding_mask[:, None, None])
+    return mask
+
+
+def use_mask(answer: Any, attn_mask: Tensor, key_padding_mask: Tensor) -> Any:
+    """The mask as numbers, if it is one of True and False."""
+    found = answer(attn_mask, key_padding_mask)
+    if "bool" not in str(getattr(found, "dtype", "bool")):
+        hint = "jax.nn.dot_product_attention refuses a mask of numbers: True and False"
+        raise WrongAnswer("the mask is boolean", hint, got=str(found.dtype))
+    mask = convert_tensor(found, attn_mask)
+    return found if mask is None else mask.float()
+
+
+CAUSAL, PADDING = "attn_mask = ~d2l.causal_mask(3)", "key_padding_mask = torch.tensor([[0, 0, 1], [0, 0, 0]]).bool()"
+exercise("port-a-mask", join,
+    (
+        f"{CAUSAL}; {PADDING}", f"{CAUSAL}; key_padding_mask = torch.zeros(2, 3).bool()",
+        f"attn_mask = torch.zeros(3, 3).bool(); {PADDING}",
+    ),
+    {
+        "True means hidden in PyTorch: both masks have to be turned round": {"seen": lambda A, P: A | P},
+        "a key is seen if neither mask hides it: and, not or": {"seen": lambda A, P: ~A | ~P},
+        "the key_padding_mask has PyTorch's meaning still: there, True means padding": {"seen": lambda A, P: ~A & P},
+        "the attn_mask has PyTorch's meaning still: there, True means hidden": {"seen": lambda A, P: A & ~P},
+        "padding hides keys, the last axis; you hide queries": {"seen": lambda A, P: ~A & ~P.mT},
+        "padding hides nothing in your mask": {"seen": lambda A, P: ~A & torch.ones_like(P)},
+        "the attn_mask is (queries, keys): you have exchanged them": {"seen": lambda A, P: ~A.mT & ~P},
+    },
+    claim="True means may attend",
+    verified="seen is what neither mask hides",
+    hint="write down, for one query, which keys it may see",
+    use=use_mask,
+)  # fmt: skip

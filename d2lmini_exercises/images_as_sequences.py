@@ -280,12 +280,3 @@ exercise("measure-patch", price,
     verified="the accuracy that is lost, for patches of 1 to 4 pixels; below 0 where a patch misleads",
     hint="paint the patches, look at one picture, and measure twice with the same model",
 )  # fmt: skip
-
-
-# Models of the chapter (rows, patches, CNN; three seeds) that lose more than a fifth without the patch with most ink.
-prediction("use-price",
-    Number("the number of models", 9,
-        hint="ink.argmax(dim=1) names the patch with most ink; three kinds of three models each",
-        mistakes={"there are three models of each kind: count all nine": (1, 2, 3)}),
-    right="each of the nine loses more than a fifth, though no map was needed to find the patch",
-)  # fmt: skip

@@ -84,7 +84,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("port-a-mask", lambda a, p: ~a[None, None] & ~p[:, None, :, None], "you hide queries"),
     ("port-a-mask", lambda a, p: ~a.mT[None, None] & ~p[:, None, None], "exchanged"),
     ("port-a-mask", lambda a, p: ~a[None, None] | p[:, None, None], "for one query"),
-    ("port-a-mask", lambda a, p: ~a & ~p[:, None], "gets two axes in front"),
+    ("port-a-mask", lambda a, p: ~a & ~p[:, None], "write the shape of each step"),
     ("port-a-mask", lambda a, p: (~a & ~p[:, None])[:, None].float(), "refuses a mask of numbers"),
     ("port-a-mask", lambda a, p: ~a.expand(2, 1, *a.shape), "padding hides nothing"),
 ]

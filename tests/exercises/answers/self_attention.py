@@ -163,7 +163,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-self-attention", layer(order=torch.triu), "the mask is transposed"),
     ("debug-self-attention", layer(mixed=lambda A, V: A @ V + 1), "write the shape of each step"),
     ("debug-self-attention", layer(mixed=lambda A, V: A.detach() @ V), "is a part of the way cut off?"),
-    ("debug-self-attention", calls(lambda own, X: [x.detach() for x in Layer.forward(own, X)]), "what cuts the result off?"),
+    (
+        "debug-self-attention",
+        calls(lambda own, X: [x.detach() for x in Layer.forward(own, X)]),
+        "what cuts the result off?",
+    ),
     ("debug-self-attention", made(lambda own: setattr(own, "W_k", own.W_q)), "The three names stand for 2"),
     ("debug-self-attention", made(lambda own: setattr(own.W_k, "weight", own.W_q.weight)), "share a parameter"),
     ("debug-self-attention", made(lambda own: own.W_q.register_parameter("bias", None)), "has a bias, too"),

@@ -41,11 +41,9 @@ def priced_and_emptied(model: Any, X: Tensor, y: Tensor, which: Tensor, size: in
 
 RIGHT: dict[str, list[Any]] = {
     "measure-patch": [priced_with_loops, priced_by_scaling, weighed],
-    "use-price": [[9]],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("use-price", [6], "names the patch with most ink"),
     ("measure-patch", lambda *a: price(*a).round(decimals=2), "look at one picture"),
     ("measure-patch", lambda model, X, y, which, size: price(model, X, y, which, 2), "look at one picture"),
     ("measure-patch", lambda model, X, y, which, size: torch.tensor(0.1), "look at one picture"),
