@@ -97,7 +97,5 @@ WRONG: list[tuple[str, Any, str]] = [
     ("design-dilations", with_kernel(lambda n, L: max(2, design(n, L)[0])), "a kernel of 1 is enough"),
     ("design-dilations", with_kernel(lambda n, L: math.ceil((n - 1) / L) + 1), "how many different ways"),
     ("design-dilations", with_kernel(lambda n, L: math.ceil(n ** (1 / L) - 1e-9)), "does not reach the first token"),
-    ("design-dilations", search_to(100), "how large may a kernel have to be?"),
-    ("design-dilations", lambda n, L: (design(n, L)[0] + 0.9, design(n, L)[1]), "a whole number"),
     ("design-dilations", lambda n, L: (design(n, L)[0], [1]), "one dilation of at least 1 for each layer"),
 ]
