@@ -18,7 +18,7 @@ def load(browser: Any, server: str, page: str) -> dict[str, int]:
     """The files of a first visit of a page, which is read to its end, and what they weigh when compressed."""
     with open_window(browser, server, reduced_motion="reduce") as window:
         answers: list[Any] = []
-        window.on("response", answers.append)
+        window.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108 (playwright marks it)
         open_page(window, server + page)
         for picture in window.locator("img").all():
             picture.evaluate("image => { image.loading = 'eager'; return image.decode() }")
