@@ -79,7 +79,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> MiniBook:
     """A copy of the repository without what was built."""
     folder = tmp_path_factory.mktemp("copy") / "book"
     left_out = shutil.ignore_patterns(
-        ".*", "_build", "__pycache__", "*.egg-info", "*.pdf", "*.epub", "student", "slides"
+        ".*", "_build", "__pycache__", "*.egg-info", "*.pdf", "*.epub", "student", "otter", "slides"
     )
     shutil.copytree(ROOT, folder, ignore=left_out)
     make_environment(folder)
