@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from d2lmini import checks as t
-from tests.package.refusals import Row, assert_refused
+from tests.package.refusals import Row, let_in, refused
 
 
 def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -117,15 +117,8 @@ WRONG: list[Row] = [
 ]
 
 
-@pytest.mark.parametrize(("check", "calls"), RIGHT)
-def test_what_fits_comes_in(check: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
-    for given in calls:
-        check(*given)
-
-
-@pytest.mark.parametrize("row", WRONG)
-def test_what_does_not_fit_is_refused_by_name(row: Row) -> None:
-    assert_refused(row)
+test_what_fits_comes_in = let_in(RIGHT)
+test_what_does_not_fit_is_refused_by_name = refused(WRONG)
 
 
 def test_a_layer_of_another_kind_may_cast_by_itself() -> None:

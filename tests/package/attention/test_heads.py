@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 import d2lmini as d2l
 from tests.package.attention.shared import LENS_KINDS, TOLERANCE
-from tests.package.refusals import Row, assert_refused
+from tests.package.refusals import Row, refused
 
 sizes = st.integers(1, 5)
 MASK_KINDS = ["none", "per pair", "causal", "per key", "per head", "per example", "per example and head"]
@@ -331,9 +331,7 @@ WRONG: list[Row] = [
 ]
 
 
-@pytest.mark.parametrize("row", WRONG)
-def test_what_does_not_fit_is_refused_by_name(row: Row) -> None:
-    assert_refused(row)
+test_what_does_not_fit_is_refused_by_name = refused(WRONG)
 
 
 def test_a_mask_of_three_dimensions_for_all_examples_is_clear() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 import d2lmini as d2l
 from tests.package.positions.shared import NAMES, drawn, scheme
-from tests.package.refusals import Row, assert_refused
+from tests.package.refusals import Row, refused
 
 
 class Constant(d2l.RelativePositions):
@@ -65,9 +65,7 @@ WRONG: list[Row] = [
 ]
 
 
-@pytest.mark.parametrize("row", WRONG)
-def test_what_is_no_scheme_and_what_it_may_not_return_is_refused_by_name(row: Row) -> None:
-    assert_refused(row)
+test_what_is_no_scheme_and_what_it_may_not_return_is_refused_by_name = refused(WRONG)
 
 
 @pytest.mark.parametrize("name", NAMES)

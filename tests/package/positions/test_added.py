@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import d2lmini as d2l
-from tests.package.refusals import Row, assert_refused
+from tests.package.refusals import Row, refused
 
 BOTH = [d2l.PositionalEncoding, d2l.LearnedPositionalEncoding]
 
@@ -106,6 +106,4 @@ WRONG: list[Row] = [
 ]
 
 
-@pytest.mark.parametrize("row", WRONG)
-def test_what_does_not_fit_is_refused(row: Row) -> None:
-    assert_refused(row)
+test_what_does_not_fit_is_refused = refused(WRONG)

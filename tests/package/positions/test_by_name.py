@@ -13,7 +13,7 @@ from torch import nn
 import d2lmini as d2l
 from d2lmini.positions.biases import T5PositionBias
 from tests.package.positions.shared import NAMES, drawn, scheme
-from tests.package.refusals import Row, assert_refused
+from tests.package.refusals import Row, assert_refused, refused
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,7 @@ WRONG: list[Row] = [
 ]
 
 
-@pytest.mark.parametrize("row", WRONG)
-def test_what_is_not_allowed_is_named(row: Row) -> None:
-    assert_refused(row)
+test_what_is_not_allowed_is_named = refused(WRONG)
 
 
 @pytest.mark.parametrize("name", NAMES)

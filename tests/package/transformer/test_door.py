@@ -15,7 +15,7 @@ from d2lmini import checks
 from d2lmini.transformer import state as door
 from d2lmini.transformer.blocks import DecoderOnlyBlock
 from d2lmini.transformer.state import DecoderState
-from tests.package.refusals import Row, assert_refused
+from tests.package.refusals import Row, let_in, refused
 from tests.package.transformer.shared import either_norm
 
 WHOLE, OUTSIDE = torch.tensor([2, 1, 3]), torch.tensor([[0, 7]])
@@ -162,15 +162,8 @@ WRONG += [
 ]
 
 
-@pytest.mark.parametrize(("check", "calls"), RIGHT)
-def test_what_fits_comes_in(check: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
-    for given in calls:
-        check(*given)
-
-
-@pytest.mark.parametrize("row", WRONG)
-def test_what_does_not_fit_is_refused_by_name(row: Row) -> None:
-    assert_refused(row)
+test_what_fits_comes_in = let_in(RIGHT)
+test_what_does_not_fit_is_refused_by_name = refused(WRONG)
 
 
 @pytest.mark.parametrize("kind", [d2l.TransformerEncoderBlock, DecoderOnlyBlock, d2l.TransformerDecoderBlock])
