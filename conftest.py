@@ -16,7 +16,7 @@ os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 
 
 def pytest_configure(config: Any) -> None:
-    """Let nbval's kernels talk through files, where nbval is there at all: most tests run without, and start sooner."""
+    """Let nbval compare no mere names, and its kernels talk through files; most tests run without it, and start sooner."""
     if not config.pluginmanager.hasplugin("nbval"):
         return
     import nbval.kernel
@@ -25,6 +25,7 @@ def pytest_configure(config: Any) -> None:
     from tools.kernels import over_files
 
     nbval.kernel.KernelManager = lambda **arguments: KernelManager(**arguments, **over_files())
+    config.option.nbval_sanitize_with = str(Path(__file__).parent / "tools/sanitize.cfg")
 
 
 @pytest.hookimpl(wrapper=True)
