@@ -16,7 +16,7 @@ os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 
 
 def pytest_configure(config: Any) -> None:
-    """Let nbval compare no mere names, and its kernels talk through files; most tests run without it, and start sooner."""
+    """Let nbval compare no mere names, its kernels talk through files; most tests run without it, which is quicker."""
     if not config.pluginmanager.hasplugin("nbval"):
         return
     import nbval.kernel

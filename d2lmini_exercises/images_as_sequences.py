@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -205,17 +204,6 @@ def cut_by_reshape(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -
     return price(model, X, y, which, size, paint=lambda X, _: X.masked_fill(hidden, 0.0))
 
 
-def first_pixel(X: Tensor, hidden: Tensor) -> Tensor:
-    """Hides the upper left pixel of the patch only."""
-    places = hidden.flatten(1).double().argmax(dim=1)
-    return X.masked_fill(F.one_hot(places, hidden[0].numel()).bool().reshape(hidden.shape), 0.0)
-
-
-def in_batches(count: int) -> Callable[..., Any]:
-    """The mean over batches, in which a short last one weighs too much."""
-    return lambda before, after: torch.stack([part.mean() for part in (before - after).split(count)]).mean()
-
-
 def write(seed: int, rows: int, columns: int, size: int, count: int, *, least: float = 0.0, y: str = "") -> str:
     """The code of a case: a model that is wrong now and then, and pictures of `rows` by `columns` patches."""
     height, width = rows * size, columns * size
@@ -248,9 +236,6 @@ exercise("measure-patch", price,
         "the accuracy, not the loss":
             ({"score": F.cross_entropy}, {"score": F.cross_entropy, "result": lambda before, after: after - before},),
         "measure with the pictures as they were, too": {"result": lambda b, a: 0.0},
-        "a mean over batches: a short last batch weighs as much there as a whole one": tuple(
-            {"result": in_batches(count)} for count in (16, 32, 50, 64, 100, 128, 200, 256)
-        ),
         "each picture has a patch of its own: which[i] for picture i": tuple(
             {"paint": lambda X, hidden, i=i: X.masked_fill(hidden[i].expand_as(X), 0.0)} for i in (0, -1)
         ),
@@ -274,7 +259,6 @@ exercise("measure-patch", price,
         "all patches that anybody has named are white: one for each picture":
             {"paint": lambda X, hidden: X.masked_fill(hidden.any(dim=0), 0.0)},
         "a patch, not a piece of reshape: which pixels did you paint?": cut_by_reshape,
-        "the whole patch: size pixels down and size to the right": {"paint": first_pixel},
     },
     claim="it is the accuracy before minus the accuracy after",
     verified="the accuracy that is lost, for patches of 1 to 4 pixels; below 0 where a patch misleads",

@@ -32,11 +32,9 @@ def check_learnable_positions(answer: Any) -> str:
         layer.eval()  # without dropout
         first = layer(before := X.clone())  # lazy layers have numbers now
         if not isinstance(first, Tensor) or first.shape != X.shape:
-            hint = "return X plus the encodings, for all sequences of the batch"
-            raise WrongAnswer("forward returns (b, n, d)", hint, given=sizes)
+            raise WrongAnswer("forward returns (b, n, d)", "return X plus the encodings, of all sequences", given=sizes)
         if not torch.equal(before, X):
-            hint = "X += ... changes the caller's tensor"
-            raise WrongAnswer("the argument X is left unchanged", hint, given=sizes, got=before)
+            raise WrongAnswer("X is left unchanged", "X += ... changes the caller's tensor", given=sizes, got=before)
         trained = _read_parameters(layer, num_hiddens, max_len)
         _expect_gradients(layer, trained, nothing, sizes)
         with torch.no_grad():
@@ -51,10 +49,7 @@ def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> list[T
     held = {name: parameter for name, parameter in layer.named_parameters() if parameter.numel()}
     trained: list[Tensor] = [parameter for parameter in held.values() if parameter.requires_grad]
     if not trained:
-        hint = (
-            "the optimiser asks for layer.parameters(): neither a plain tensor nor what is in a Python list is there; "
-        )
-        hint += "an nn.Parameter is, and so are an nn.ParameterList and an nn.ModuleList"
+        hint = "a plain tensor, or what is in a Python list, is not trained: an nn.Parameter is, an nn.ParameterList"
         if held:
             hint = f"frozen: {', '.join(held)}. No optimiser moves what has requires_grad=False"
         raise WrongAnswer("it has parameters that are trained", hint, given=sizes)

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import d2lmini as d2l
-from d2lmini.attention.pooling import Admitted, spell_out_causal
 from tests.package.positions.shared import DOUBLE
 
 
@@ -121,16 +120,6 @@ def test_a_mask_and_a_bias_may_hide_all_keys_together(need_weights: bool) -> Non
     found = found[0] if need_weights else found
     assert not found[0, 1].any() and found[0, 0].all()
     assert torch.autograd.grad(found.square().sum(), X)[0].isfinite().all()
-
-
-def test_nobody_says_twice_that_later_keys_are_hidden() -> None:
-    X = torch.zeros(2, 3, 4, 6)
-    spelled = spell_out_causal(Admitted(X, X, X, causal=True))
-    assert spelled.causal is False and spelled.allowed is not None
-    assert torch.equal(spelled.allowed.expand(2, 3, 4, 4), d2l.causal_mask(4).expand(2, 3, 4, 4))
-    assert spelled.allowed.dim() == 4
-    plain = Admitted(X, X, X)
-    assert spell_out_causal(plain) is plain
 
 
 @pytest.mark.parametrize("num_keys", [2, 3])

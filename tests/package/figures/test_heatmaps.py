@@ -139,17 +139,6 @@ def test_show_tables_writes_each_entry_in_the_colour_of_its_group() -> None:
         assert len(set(of_group.values())) == len(of_group)
 
 
-def test_groups_differ_in_lightness_and_their_numbers_can_be_read() -> None:
-    table = torch.arange(4)[None]
-    d2l.show_tables([table], [table], ["groups"], figsize=(4, 2))
-    greys = []
-    for patch in plt.gcf().axes[0].patches:
-        red, green, blue, _ = patch.get_facecolor()
-        greys.append(0.3 * red + 0.6 * green + 0.1 * blue)
-    gaps = [a - b for i, a in enumerate(greys) for b in greys[i + 1 :]]
-    assert min(map(abs, gaps[:1])) > 0.1 and min(greys) > 0.6
-
-
 def test_tables_can_hold_words_and_have_names() -> None:
     words, names = [["A", "B"], ["B", "B"]], ["1", "2"]
     d2l.show_tables(
@@ -172,33 +161,18 @@ TABLE = torch.zeros(2, 3, dtype=torch.long)
         (lambda: d2l.show_heatmaps(torch.zeros(1, 2, 2, 2), "x", "y", titles=["a"]), "titles .* 2 columns, got 1"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", xticklabels=["a"]), "xticklabels .* 3 columns"),
         (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", fmt=".2x"), "fmt must be a format .* got '.2x'"),
-        (
-            lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", yticklabels="abc"),
-            "yticklabels .* 2 rows, got 'abc'",
-        ),
-        (
-            lambda: d2l.show_tables([TABLE], [TABLE], [], (4, 2)),
-            r"1 tables must have as many groups and titles, got 1, \[\]",
-        ),
+        (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", yticklabels="abc"), "2 rows, got 'abc'"),
+        (lambda: d2l.show_tables([TABLE], [TABLE], [], (4, 2)), r"as many groups and titles, got 1, \[\]"),
         (lambda: d2l.show_tables([TABLE], [TABLE], "a", (4, 2)), "titles, got 1, 'a'"),
-        (
-            lambda: d2l.show_tables([TABLE], [TABLE.T], ["a"], (4, 2)),
-            r"table 0 has shape \(2, 3\), its groups .*\(3, 2\)",
-        ),
+        (lambda: d2l.show_tables([TABLE], [TABLE.T], ["a"], (4, 2)), r"table 0 .* \(2, 3\), its groups .*\(3, 2\)"),
         (lambda: d2l.show_tables([TABLE[0]], [TABLE[0]], ["a"], (4, 2)), r"table 0 must be a matrix, .* \(3,\)"),
         (lambda: d2l.show_tables([TABLE[:0]], [TABLE], ["a"], (4, 2)), r"table 0 must be a matrix, not empty"),
         (lambda: d2l.show_tables([TABLE], [TABLE + 4], ["a"], (4, 2)), r"groups of table 0 must lie in 0..3, got 4"),
         (lambda: d2l.show_tables([], [], [], (4, 2)), r"0 tables must have as many groups and titles, got 0, \[\]"),
-        (
-            lambda: d2l.show_tables([[[1, 2]]], [[["a", 7]]], ["a"], (4, 2)),
-            r"groups of table 0 must lie in 0..3, got 'a'",
-        ),
+        (lambda: d2l.show_tables([[[1, 2]]], [[["a", 7]]], ["a"], (4, 2)), "table 0 must lie in 0..3, got 'a'"),
         (lambda: d2l.show_tables([[[1, 2.5]]], [[[0, 1]]], ["a"], (4, 2)), r"table 0 must hold .* got 2.5"),
         (lambda: d2l.show_tables([TABLE + 0.7], [TABLE], ["a"], (4, 2)), r"table 0 must hold whole numbers or words"),
-        (
-            lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), xticklabels=["b"]),
-            r"xticklabels .* 3 columns, got 1",
-        ),
+        (lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), xticklabels=["b"]), r"xticklabels .* 3 columns"),
         (lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), yticklabels=["b"]), r"yticklabels .* 2 rows, got 1"),
     ],
 )
