@@ -185,22 +185,10 @@ def test_no_state_is_kept_and_no_argument_is_changed() -> None:
 
 # ---- the cells of the sources ----
 
-PRINTED = """\
-MultiHeadAttention(
-  (attention): DotProductAttention(
-    (dropout): Dropout(p=0.5, inplace=False)
-  )
-  (W_q): Linear(in_features=100, out_features=100, bias=False)
-  (W_k): Linear(in_features=100, out_features=100, bias=False)
-  (W_v): Linear(in_features=100, out_features=100, bias=False)
-  (W_o): Linear(in_features=100, out_features=100, bias=False)
-)"""
-
 
 def test_the_cells_of_the_d2l_editions() -> None:
     num_hiddens, num_heads = 100, 5
     attention = d2l.MultiHeadAttention(num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, 0.5)
-    assert repr(attention.eval()) == PRINTED
     X, Y = torch.ones(2, 4, num_hiddens), torch.ones(2, 6, num_hiddens)
     assert attention(X, Y, Y, torch.tensor([3, 2])).shape == (2, 4, 100)
 

@@ -216,11 +216,6 @@ def test_draw_words_breaks_lines_between_words() -> None:
         assert y != below or end <= other, f"boxes overlap at {x}"
 
 
-def test_draw_words_with_no_weight_at_all_stays_light() -> None:
-    d2l.draw_words(["a", "film"], [[0.0, 0.0]], ["nothing"])
-    assert all(sum(patch.get_facecolor()[:3]) > 2.8 for patch in plt.gcf().axes[0].patches)
-
-
 @pytest.mark.parametrize(
     ("words", "weights", "titles", "message"),
     [
