@@ -109,6 +109,7 @@ REFUSED = [
     (lambda: attention(num_kv_heads=1), mha, "in_proj_weight must fit"),
     (encoder, lambda: of_d2l(3), "blks.block2.attention.W_q.weight stands for"),
     (attention, lambda: nn.MultiheadAttention(12, 3), "state_dict must be .* got MultiheadAttention"),
+    (attention, lambda: {1: torch.zeros(3)}, "state_dict must have names as keys, got 1"),
     (attention, lambda: {"W_q.weight": torch.ones(12, 12).int()}, "W_q.weight must be .* got torch.int32"),
     (attention, lambda: theirs_of_d2l.MultiHeadAttention(12, 3, 0.0).state_dict(), "W_q.weight has no size yet"),
     (attention, lambda: mha(device="meta"), "in_proj_weight must be .* with numbers"),

@@ -306,6 +306,7 @@ WRONG: list[Row] = [
     (d2l.transpose_output, "X", {"(3, 4)": (X[0], 2)}),
     (lambda given: d2l.AdditiveAttention(4, 5, 2, 0.0)(given, X, X), "queries", {"(2, 3, 4)": (X,), "list": ([1.0],)}),
     (lambda K: d2l.DotProductAttention(0.0)(X, K, X), "keys", {"(2, 3, 3)": (X[..., 1:],), "(1, 3, 4)": (X[:1],)}),
+    (lambda Q: d2l.DotProductAttention(0.0)(Q, Q, X), "queries", {"at least 1": (X[..., :0],)}),
     (d2l.DotProductAttention, "dropout", {"1.5": (1.5,)}),
     (d2l.masked_softmax, "X", {"(3, 4)": (X[0],), "int64": (X.long(),), "list": ([1.0],)}),
     (d2l.masked_softmax, "valid_lens", {"to 5": (X, torch.tensor([1, 5])), "(1,)": (X, torch.tensor([1]))}),

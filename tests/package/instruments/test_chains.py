@@ -73,14 +73,10 @@ def here(Y: Tensor, i: int) -> Tensor:
     return (torch.arange(Y.shape[1]) == i)[None, :, None].expand_as(Y)
 
 
-def copy(Y: Tensor, i: int, y: Tensor) -> None:
-    Y[:, i : i + 1].copy_(y, True)
-
-
 COLLECTING: dict[str, Callable[[Tensor, int, Tensor], Tensor | None]] = {
     "writing": lambda Y, i, y: Y.__setitem__((slice(None), i), y[:, 0]),
     "cat": lambda Y, i, y: torch.cat([Y[:, :i], y, Y[:, i + 1 :]], 1),
-    "copy_": copy,
+    "copy_": lambda Y, i, y: (Y[:, i : i + 1].copy_(y, True), None)[1],
     "index_copy_": lambda Y, i, y: Y.index_copy_(1, torch.tensor([i]), y),
     "index_put": lambda Y, i, y: Y.index_put((torch.tensor([0]), torch.tensor([i])), y[:, 0]),
     "slice_scatter": lambda Y, i, y: torch.slice_scatter(Y, y, 1, i, i + 1),
