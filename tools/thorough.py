@@ -22,7 +22,7 @@ PARTS = {
     "faults": (300, [*PYTEST, "--dist", "loadscope", "tests/faults"]),
     "site": (600, [*PYTEST, "tests/site"]),
     "colab": (300, [*PYTEST, "tests/colab"]),
-    "recipes": (300, [*PYTEST, "tests/recipes"]),
+    "recipes": (300, [*PYTEST, "--dist", "loadscope", "tests/recipes"]),
     "classes": (300, [*PYTEST, "tests/instructor"]),
     "pdf-and-epub": (240, ["make", "pdf", "epub"]),
     "paper": (120, [*PYTEST, "tests/paper"]),
