@@ -27,6 +27,7 @@ TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 FRAMEWORKS = ROOT / "frameworks"  # the same layer elsewhere: text and notebook side by side
 COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
+ASIDE = {"solution", "check"}  # the tags of what is folded: the main line of a chapter stands without it
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
 
 
@@ -114,6 +115,20 @@ def restore_ids(notebook: NotebookNode, stored: NotebookNode | None) -> Notebook
     return combined
 
 
+def is_aside(cell: NotebookNode) -> bool:
+    """Whether a cell is folded, as a solution or below *Does this hold?*."""
+    return bool(ASIDE.intersection(cell.metadata.get("tags", [])))
+
+
+def collapse_in_colab(notebook: NotebookNode) -> None:
+    """Collapse the folded headings in Colab as in Jupyter: it has a list of its own, and its own place for an id."""
+    folded = [cell for cell in notebook.cells if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
+    for cell in folded:
+        cell.metadata["id"] = cell.id
+    if folded:
+        notebook.metadata["colab"] = {"collapsed_sections": [cell.id for cell in folded]}
+
+
 def describe_figures(notebook: NotebookNode) -> None:
     """Copy the alt text of each figure to where Jupyter and nbconvert look for it: beside the picture."""
     for cell in notebook.cells:
@@ -148,6 +163,7 @@ def execute(chapter: str, notebook: NotebookNode, folder: Path = NOTEBOOKS) -> N
     for cell in notebook.cells:  # that preprocessor would skip the Markdown cells
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in CELL_METADATA}
     describe_figures(notebook)
+    collapse_in_colab(notebook)
     notebook.metadata[DIGEST] = digest(notebook)
 
 

@@ -18,7 +18,7 @@ MUTATION = ROOT / ".venv-mutation/bin/python"
 # The seconds that each may take on two idle cores, and the command.
 PARTS = {
     "package": (420, [*PYTEST, "--cov=d2lmini", "tests/package", "tests/exercises"]),
-    "chapters": (120, [*PYTEST, "tests/book", "tests/chapters"]),
+    "chapters": (420, [*PYTEST, "tests/book", "tests/chapters"]),
     "faults": (300, [*PYTEST, "--dist", "loadscope", "tests/faults"]),
     "site": (600, [*PYTEST, "tests/site"]),
     "colab": (300, [*PYTEST, "tests/colab"]),

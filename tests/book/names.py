@@ -11,9 +11,14 @@ from IPython.core.inputtransformer2 import TransformerManager
 LOOPS = (ast.For, ast.comprehension)
 
 
+def transform(source: str) -> str:
+    """A cell as Python, its magics as calls."""
+    return TransformerManager().transform_cell(source)
+
+
 @functools.cache
 def parse(source: str) -> ast.Module:
-    return ast.parse(TransformerManager().transform_cell(source))
+    return ast.parse(transform(source))
 
 
 def list_names(tree: ast.AST | list[ast.expr]) -> set[str]:

@@ -80,29 +80,6 @@ def list_defined(source: str) -> set[str]:
 
 
 @each_chapter
-def test_solutions_are_tagged_and_folded(chapter: str) -> None:
-    inside = False
-    for where, cell in cells(chapter):
-        headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
-        if any(len(heading.split()[0]) <= 4 for heading in headings):
-            inside = cell.source.startswith("#### Solution\n") or cell.source == "#### Solution"
-            assert inside == ("#### Solution" in headings) and (len(headings) == 1 or not inside), (
-                f"{where}: a heading '#### Solution' begins a cell of its own"
-            )
-            assert not inside or cell.metadata.get("jp-MarkdownHeadingCollapsed"), (
-                f"{where}: the metadata of this heading need jp-MarkdownHeadingCollapsed: true"
-            )
-        tagged = is_solution(cell)
-        assert tagged == inside, f"{where}: {'a solution cell without' if inside else 'a cell with'} the tag solution"
-        if inside and cell.cell_type == "code":
-            folded = cell.metadata.get("cellView") == "form" and cell.metadata.get("jupyter") == {"source_hidden": True}
-            assert folded and cell.source.startswith("# @title Solution"), (
-                f"{where}: a solution begins with '# @title Solution', and its metadata fold it "
-                "(cellView: form, jupyter: {source_hidden: true})"
-            )
-
-
-@each_chapter
 def test_each_exercise_is_checked_twice(chapter: str) -> None:
     for exercise in read_exercises(chapter):
         starter, solution = (exercise.list_checks(solved=solved) for solved in (False, True))

@@ -13,7 +13,18 @@ import yaml
 from book._ext.book_site.outputs import count_outputs
 from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, find, read, read_text
 from tools import ROOT
-from tools.notebooks import CELL_METADATA, COVER, DIGEST, NOTEBOOKS, TEXTS, find_cover, is_chapter, is_edited, to_text
+from tools.notebooks import (
+    ASIDE,
+    CELL_METADATA,
+    COVER,
+    DIGEST,
+    NOTEBOOKS,
+    TEXTS,
+    find_cover,
+    is_chapter,
+    is_edited,
+    to_text,
+)
 from tools.repository import repository_url, setup_cell
 
 pytestmark = pytest.mark.recipe("A chapter")
@@ -24,7 +35,7 @@ MOST_KIB = 600
 LONGEST_CODE_LINE = 84
 MOST_CODE_LINES = 30
 
-TAGS = {"cover", "hide-input", "solution"}
+TAGS = {"cover", "hide-input"} | ASIDE
 
 PUBLISHERS = r"(arxiv|doi|jstor|aclanthology|jmlr)\.org|mlr\.press|openreview\.net"
 
@@ -211,11 +222,14 @@ def test_the_first_code_cell_sets_up_colab(chapter: str) -> None:
 @each_chapter
 def test_only_known_metadata(chapter: str) -> None:
     for where, cell in cells(chapter):
-        assert set(cell.metadata) <= CELL_METADATA, f"{where}: metadata {sorted(cell.metadata)}; {REFRESH}"
+        own = {"id"} if cell.metadata.get("jp-MarkdownHeadingCollapsed") else set()  # for Colab
+        assert set(cell.metadata) <= CELL_METADATA | own, f"{where}: metadata {sorted(cell.metadata)}; {REFRESH}"
         tags = set(cell.metadata.get("tags", []))
         assert tags <= TAGS, f"{where}: tags {sorted(tags - TAGS)}; a chapter uses {sorted(TAGS)}"
         assert cell.cell_type in ("code", "markdown"), f"{where}: only code and Markdown"
-    assert set(read(chapter).metadata) <= {"kernelspec", "language_info", DIGEST}, (
+    collapsed = [cell.id for _, cell in cells(chapter) if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
+    assert read(chapter).metadata.get("colab", {}).get("collapsed_sections", []) == collapsed, f"{chapter}; {REFRESH}"
+    assert set(read(chapter).metadata) <= {"kernelspec", "language_info", "colab", DIGEST}, (
         f"notebooks/{chapter}.ipynb: metadata of the notebook; {REFRESH}"
     )
 

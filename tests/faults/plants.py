@@ -16,7 +16,9 @@ from tests.faults.minibook import (
     STARTER,
     Change,
     MiniBook,
+    code,
     code_cells,
+    markdown,
     prose,
     source,
 )
@@ -87,6 +89,18 @@ def continue_in_the_solution(notebook: Any) -> None:
     notebook.cells.append(text)
 
 
+def doubt(*after: Any) -> Change:
+    """A section with a fold, and what comes after it."""
+
+    def change(notebook: Any) -> None:
+        heading = {"jp-MarkdownHeadingCollapsed": True, "tags": ["check"]}
+        fold = [markdown("#### Does this hold?", **heading), code("share = 1 / 7", tags=["check"])]
+        place = notebook.cells.index(find(notebook, "## Exercises"))
+        notebook.cells[place:place] = [markdown("## A share"), *fold, *after]
+
+    return change
+
+
 def bound_something_else(notebook: Any) -> None:
     printed, drawn = code_cells(notebook)[PRINTED], code_cells(notebook)[DRAWN]
     printed.source = f"{OPT_OUT}\n# differs each time\nshare = 1 / 7\nprint(share)"
@@ -155,6 +169,13 @@ IN_CELLS: dict[str, tuple[Change, str, str]] = {
         "hint=False",
     ),
     "a section in a solution's cell": (continue_in_the_solution, "markdown cell 3", "a cell with the tag solution"),
+    "a fold in mid-section": (doubt(markdown("### More")), "markdown cell 3", "the last thing in its section"),
+    "a cell of a fold without its tag": (doubt(code("1 / 7")), "code cell 5", "a check cell without the tag check"),
+    "a name used from a fold": (
+        both(doubt(), source(STARTER + 1, "answer = share")),
+        "code cell 5",
+        "Undefined name `share`: only a fold",
+    ),
     "an edited setup cell": (source(SETUP, "import sys"), "code cell 0", "setup cell differs"),
     "a solution cell without its tag": (forget(SOLVED, "tags"), "code cell 5", "a solution cell without the tag"),
     "a solution that is not folded": (forget(SOLVED, "jupyter"), "code cell 5", "metadata fold it"),

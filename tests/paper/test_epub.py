@@ -107,9 +107,9 @@ def test_figures_are_drawings_with_a_description(pages: dict[str, Any], files: d
 
 
 def test_each_solution_stands_at_the_end_with_links_there_and_back(pages: dict[str, Any]) -> None:
-    solved = "//h:p[@class='to-solution']/h:a/@href"
+    solved = "//h:p[@class='to-fold']/h:a/@href"
     there = [link for name in list_chapters() for link in find(pages[f"{name}.xhtml"], solved)]
-    back = find(pages["appendix.xhtml"], "//h:p[@class='to-exercise']/h:a/@href")
+    back = find(pages["appendix.xhtml"], "//h:p[@class='from-fold']/h:a/@href")
     assert len(there) == len(back) == len(list_exercises())
     assert all(link.startswith("appendix.xhtml#") for link in there)
     assert not any(find(pages[f"{name}.xhtml"], "//h:h4[.='Solution']") for name in list_chapters())

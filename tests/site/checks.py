@@ -16,7 +16,12 @@ FURNITURE = [
     *(".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field"),
     *(".guess-field", ".cover-switch"),
 ]
-FOLDED = {"details.solution .cell": True, "details.guess .cell_output": True, "details.hide pre": False}  # needed?
+FOLDED = {  # and whether each chapter has some
+    "details.solution .cell": True,
+    "details.check .cell": False,
+    "details.guess .cell_output": True,
+    "details.hide pre": False,
+}
 
 
 def check_formulas(window: Any, needed: bool) -> list[str]:

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from book._ext.book_site.figures import DARK
 from tests.colours import contrast
 from tests.site.pages import CHAPTERS, COMPLETE, PAGES, SITE, WRITTEN, ids, soup
-from tools.notebooks import NOTEBOOKS, ROOT
+from tools.notebooks import NOTEBOOKS, ROOT, TEXTS
 
 STYLE = (ROOT / "d2lmini/figures/style.mplstyle").read_text("utf-8")
 MACHINERY = re.compile(r"# NBVAL_IGNORE_OUTPUT\n|# @title Solution\n|@title ")
@@ -85,6 +85,8 @@ def test_each_solution_is_folded_and_named(page: str) -> None:
         number = re.match(r"Exercise [\d.]+", exercise)
         assert number and solution.summary.get_text() == f"Show the solution of {number[0]}"
         assert solution.select(".cell") and "✓" in solution.get_text()
+    doubts = [fold.summary.get_text() for fold in parsed.select("details.check")]
+    assert doubts == re.findall("^#### (Does this hold.)$", (TEXTS / f"{Path(page).stem}.md").read_text("utf-8"), re.M)
 
 
 @pytest.mark.recipe("A chapter")

@@ -9,16 +9,13 @@ import pytest
 from lxml import html
 
 from tests.slides.decks import CHAPTERS, LECTURE, list_slides, read_cells, read_deck, squeeze
+from tools.notebooks import is_aside
 from tools.slides import FOLDER
 from tools.slides.markup import to_line
 
 pytestmark = pytest.mark.thorough
 
 RAW = re.compile(r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b|\$")
-
-
-def is_solution(cell: Any) -> bool:
-    return "solution" in cell.metadata.get("tags", [])
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -46,11 +43,11 @@ def test_it_begins_with_the_title_and_ends_with_the_exercises(name: str) -> None
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_nothing_of_a_solution_is_in_a_deck(name: str) -> None:
+def test_nothing_that_is_folded_is_in_a_deck(name: str) -> None:
     cells = read_cells(name)
-    elsewhere = squeeze("".join(cell.source for cell in cells if not is_solution(cell)))
+    elsewhere = squeeze("".join(cell.source for cell in cells if not is_aside(cell)))
     deck = squeeze(read_deck(name).text_content())
-    lines = [squeeze(line) for cell in cells if is_solution(cell) for line in cell.source.splitlines()]
+    lines = [squeeze(line) for cell in cells if is_aside(cell) for line in cell.source.splitlines()]
     own = [line for line in lines if len(line) > 20 and "$" not in line and line not in elsewhere]
     assert not [line for line in own if line in deck]
 
@@ -111,7 +108,7 @@ def test_there_is_something_to_test() -> None:
     """Questions, figures, formulas and solutions are found where the tests above look for them."""
     for path, least in (("//*[@class='predict']", 40), ("//section//img", 20), ("//math", 500)):
         assert sum(len(read_deck(name).xpath(path)) for name in CHAPTERS) > least
-    assert any(is_solution(cell) for name in CHAPTERS for cell in read_cells(name))
+    assert any(is_aside(cell) for name in CHAPTERS for cell in read_cells(name))
 
 
 def test_all_that_is_linked_or_loaded_is_in_the_folder() -> None:

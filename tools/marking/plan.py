@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-from tools.notebooks import NOTEBOOKS
+from tools.notebooks import NOTEBOOKS, is_aside
 
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
@@ -29,7 +29,7 @@ class Question:
     ticked: bool = False  # the stored output of the notebook says that it is right
 
 
-def read_code(path: Path, *, solutions: bool = True) -> list[str]:
+def read_code(path: Path, *, folded: bool = True) -> list[str]:
     """The sources of the code cells of a notebook.
 
     Raises:
@@ -38,7 +38,7 @@ def read_code(path: Path, *, solutions: bool = True) -> list[str]:
     try:
         cells = nbformat.read(path, as_version=4).cells
         code = [cell for cell in cells if cell.cell_type == "code"]
-        return [cell.source for cell in code if solutions or "solution" not in cell.metadata.get("tags", [])]
+        return [cell.source for cell in code if folded or not is_aside(cell)]
     except Exception as error:  # nbformat raises many kinds
         raise ValueError(f"no notebook: {type(error).__name__}") from None
 
@@ -67,7 +67,7 @@ def list_checks(source: str) -> dict[str, str]:
 @cache
 def read_book() -> dict[str, dict[str, str]]:
     """The checks of each chapter of the book, as its starters have them."""
-    chapters = {path.stem: read_code(path, solutions=False) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    chapters = {path.stem: read_code(path, folded=False) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
     return {
         chapter: {name: answer for source in sources for name, answer in list_checks(source).items()}
         for chapter, sources in chapters.items()
@@ -116,7 +116,7 @@ def make_plan(path: Path, *, whole: bool) -> tuple[str, list[str], list[Question
     """
     sources = read_code(path)
     chapter = find_chapter(path, sources)
-    setup, *book = read_code(NOTEBOOKS / f"{chapter}.ipynb", solutions=False)
+    setup, *book = read_code(NOTEBOOKS / f"{chapter}.ipynb", folded=False)
     cells = [source for source in sources if source != setup]
     if not whole:
         plain = {source for source in book if not list_checks(source)}

@@ -1,4 +1,4 @@
-"""The order of a printed book: a title page, contents, chapters that begin a page, and the solutions at the end."""
+"""The order of a printed book: a title page, contents, chapters with their folds at the end, and the solutions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import Any
 
-from book_site.folds import raw
+from book_site.folds import DOUBTS, raw
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.config import Config
@@ -55,28 +55,36 @@ def make_section(name: str, title: str, *classes: str) -> nodes.section:
     return nodes.section("", nodes.title("", title), ids=[name], classes=list(classes))
 
 
-def take_solutions(chapter: nodes.section) -> list[nodes.section]:
-    """Take the solutions out of a chapter, leave a link in the place of each, and lead back from it."""
+def take_folds(chapter: nodes.section, heading: str, back_to: str) -> list[nodes.section]:
+    """Take what is folded below such headings out of a chapter, leave a link in its place, and lead back from it."""
     taken = []
-    for solution in list(chapter.findall(nodes.section)):
-        if title_of(solution).astext() != "Solution":
+    for fold in list(chapter.findall(nodes.section)):
+        if title_of(fold).astext() != heading:
             continue
-        exercise, here = solution.parent, solution["ids"][0]
-        there = exercise["ids"][0]
-        link = link_to(here, nodes.Text("Solution"))
-        exercise.replace(solution, nodes.paragraph("", "", link, page_of(here), classes=["to-solution"]))
-        solution.replace(title_of(solution), nodes.title("", "", *copy_title(exercise)))
-        back = link_to(there, nodes.Text("Back to the exercise"))
-        solution.append(nodes.paragraph("", "", back, page_of(there), classes=["to-exercise"]))
-        taken.append(solution)
+        section, here = fold.parent, fold["ids"][0]
+        there = section["ids"][0]
+        link = link_to(here, nodes.Text(heading))
+        section.replace(fold, nodes.paragraph("", "", link, page_of(here), classes=["to-fold"]))
+        fold.replace(title_of(fold), nodes.title("", "", *copy_title(section)))
+        back = link_to(there, nodes.Text(f"Back to the {back_to}"))
+        fold.append(nodes.paragraph("", "", back, page_of(there), classes=["from-fold"]))
+        taken.append(fold)
     return taken
+
+
+def move_doubts(chapter: nodes.section) -> None:
+    """Put what stands below *Does this hold?* to the end of the chapter, each under the title of its section."""
+    if taken := take_folds(chapter, DOUBTS, "section"):
+        end = make_section(f"{chapter['ids'][0]}-folds", DOUBTS, "folds")
+        end.extend(taken)
+        chapter.append(end)
 
 
 def gather_solutions(chapters: list[nodes.section]) -> nodes.section | None:
     """The appendix: the solutions of each chapter under its title."""
     appendix = make_section("solutions", "Solutions", "solutions")
     for number, chapter in enumerate(chapters):
-        taken = take_solutions(chapter)
+        taken = take_folds(chapter, "Solution", "exercise")
         if taken:
             of_chapter = make_section(f"solutions-{number}", head_of(chapter))
             of_chapter.extend(taken)
@@ -148,6 +156,8 @@ def arrange_book(tree: nodes.document, parts: Parts, config: Config) -> None:
         empty.parent.remove(empty)
     title_page = make_title_page(introduction, config)
     by_part = [(caption, [sections[docname] for docname in docnames]) for caption, docnames in parts]
+    for section in filter(is_chapter, sections.values()):
+        move_doubts(section)
     solutions = gather_solutions([section for _, listed in by_part for section in listed])
     contents = make_contents([("", [introduction]), *by_part, *([("", [solutions])] if solutions else [])])
     for section in filter(is_chapter, sections.values()):  # not before the contents, which have it in the line

@@ -11,6 +11,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from tools.notebooks import is_aside
 from tools.slides.trim import Block, Part, choose, read_parts, trim
 
 SHOWN = ("slide", "fragment", "notes")
@@ -39,9 +40,9 @@ class Slide:
 
 
 def slide_type(cell: NotebookNode) -> str:
-    """What a cell is in the deck: only what says so is in it, and never a solution."""
+    """What a cell is in the deck: only what says so is in it."""
     chosen = cell.metadata.get("slideshow", {}).get("slide_type", "skip")
-    return chosen if chosen in SHOWN and "solution" not in cell.metadata.get("tags", []) else "skip"
+    return chosen if chosen in SHOWN else "skip"
 
 
 def make_cell(blocks: list[Block], kind: str = "-") -> NotebookNode:
@@ -70,11 +71,12 @@ class Arrangement(Preprocessor):
         title = ""  # the heading that we are below
         below_exercises = False
         for cell in notebook.cells:
+            if is_aside(cell):
+                continue
             parts = read_parts(cell.source) if cell.cell_type == "markdown" else []
             kind = slide_type(cell)
             below_exercises |= any(part.heading == "Exercises" for part in parts)
-            solved = "solution" in cell.metadata.get("tags", [])
-            if kind == "notes" or (parts and kind == "skip" and slides and not below_exercises and not solved):
+            if kind == "notes" or (parts and kind == "skip" and slides and not below_exercises):
                 slides[-1].notes.append(cell.source)
             elif parts and kind != "skip":
                 add_text(slides, cell, parts, title, name)

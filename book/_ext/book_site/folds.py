@@ -1,4 +1,4 @@
-"""What a page folds or leaves out, and a notebook shows: solutions, answers to predictions, the set-up."""
+"""What a page folds or leaves out, and a notebook shows: solutions, doubts, answers to predictions, the set-up."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ SWITCH = (
     '<button type="button" class="cover-switch pst-js-only" aria-pressed="true">Cover answers to predictions</button>'
 )
 
+# The headings that fold what is below them, up to the next one, and the tag of their cells.
+DOUBTS = "Does this hold?"
+FOLDED = {"Solution": "solution", DOUBTS: "check"}
+
 SAID = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.math_block)
 
 
@@ -32,15 +36,17 @@ def is_cell(node: nodes.Node, part: str = "cell_code") -> bool:
     return isinstance(node, nodes.container) and node.get("nb_element") == part
 
 
-def fold_solutions(app: Sphinx, doctree: nodes.document) -> None:
-    """Put what follows a heading "Solution" into <details>: no script, found by search, opened by the keyboard."""
+def fold_sections(app: Sphinx, doctree: nodes.document) -> None:
+    """Put what stands below a heading that folds into <details>: no script, found by search, opened by the keyboard."""
     for section in list(doctree.findall(nodes.section)):
         title = section.next_node(nodes.title)
-        if title is None or title.parent is not section or title.astext() != "Solution":
+        kind = FOLDED.get(title.astext()) if title is not None and title.parent is section else None
+        if kind is None:
             continue
-        exercise = section.parent.next_node(nodes.title).astext().partition(" · ")[0]
-        summary = f'<details class="solution"><summary>Show the solution of {escape(exercise)}</summary>'
-        section.replace_self([raw(summary), *section.children[1:], raw("</details>")])
+        above = section.parent.next_node(nodes.title).astext().partition(" · ")[0]
+        summary = title.astext() if kind == "check" else f"Show the solution of {above}"
+        opens = f'<details class="{kind}"><summary>{escape(summary)}</summary>'
+        section.replace_self([raw(opens), *section.children[1:], raw("</details>")])
 
 
 def drop_machinery(app: Sphinx, doctree: nodes.document) -> None:
@@ -162,6 +168,6 @@ def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks; before the contents are collected, where a folded solution is no heading."""
-    for fold in (name_folded_code, drop_machinery, mark_kinds, cover_answers, fold_setup, fold_solutions):
+    for fold in (name_folded_code, drop_machinery, mark_kinds, cover_answers, fold_setup, fold_sections):
         app.connect("doctree-read", fold, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,27 @@
+"""The main line of a chapter stands alone: run without what is folded, it gives what it gives with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from tools import ROOT
+from tools.notebooks import NOTEBOOKS, is_aside
+
+FOLDER = ROOT / ".build/main-line"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("chapter", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+def test_the_main_line_runs_without_its_folds(chapter: str) -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if not is_aside(cell)]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{chapter}.ipynb"
+    nbformat.write(notebook, path)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "--nbval", "--nbval-current-env", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
