@@ -212,6 +212,15 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
         r"book/mini\.md:\d+: a <details> is not closed",
     ),
 }
+BEYOND = {
+    "words": prose("word, word.\n\n" * 801),
+    "paragraph": prose("word " * 81),
+    "columns": prose("| a | b | c | d | e |\n|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 |"),
+    "questions": prose("**Predict.** How many? And why?"),
+    "asserts": source(PRINTED, "assert 1 < 7\nprint(1 / 7)"),
+}
+for what, change in BEYOND.items():
+    IN_THE_FILES[f"beyond {what}"] = (change, rf"book/mini\.md: .*'{what}': '\d+, at most \d+'")
 for fault, (written, message) in IN_PROSE.items():
     IN_CELLS[fault] = (prose(written), "markdown cell 0", message)
 for fault, (written, message) in IN_CODE.items():

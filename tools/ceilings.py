@@ -1,0 +1,145 @@
+"""What a chapter has of what a reader can bear, counted: `python -m tools.ceilings self-attention`, or all chapters.
+
+Counted is the main line: what stands above *Exercises* and in no fold. A formula is one word; what a picture is
+described by, and the address of a link, are none.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import nbformat
+
+from tools.notebooks import NOTEBOOKS, is_aside
+from tools.slides.trim import read_blocks
+
+# What may be reached in the main line, in each paragraph, Predict, statement and solution. `long` are cells of more
+# than 20 lines, `opening` is how many words stand above the first picture, `concepts` are terms in bold.
+CEILINGS = {
+    "words": 1600, "cells": 18, "lines": 170, "long": 1, "opening": 150, "pictures": 7, "columns": 4,
+    "paragraph": 80, "questions": 1, "asserts": 0, "concepts": 14, "exercises": 5, "statement": 60, "solution": 80,
+}  # fmt: skip
+LINES = 20
+
+_NOTHING = re.compile(r"<[^>]*>|(?<=\])\([^)\s]*\)|^[|\s:-]+$|^#+ ", re.MULTILINE)
+_FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_EXERCISE = re.compile(r"^### Exercise.*$", re.MULTILINE)
+_MARKERS = re.compile(r"Predict|In one sentence|Prerequisites|Running time")
+
+
+@dataclass
+class Chapter:
+    """The cells of a chapter, sorted by what they are."""
+
+    main: list[Any] = field(default_factory=list)
+    exercises: list[list[Any]] = field(default_factory=list)  # the cells of each, the first with its statement
+
+
+def read(name: str) -> Chapter:
+    """Sort the cells of a stored notebook."""
+    chapter, below = Chapter(), False
+    for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells:
+        text = cell.source if cell.cell_type == "markdown" else ""
+        below = below or bool(re.search(r"^## Exercises", text, re.MULTILINE))
+        if not below:
+            chapter.main += [] if is_aside(cell) else [cell]
+        elif _EXERCISE.search(text):
+            chapter.exercises.append([cell])
+        elif chapter.exercises:
+            chapter.exercises[-1].append(cell)
+    return chapter
+
+
+def count_words(text: str) -> int:
+    """The words of a text in Markdown."""
+    return sum(any(map(str.isalnum, word)) for word in _NOTHING.sub(" ", _FORMULA.sub(" formula ", text)).split())
+
+
+def list_texts(cells: Iterable[Any]) -> Iterator[str]:
+    """The texts of the Markdown cells."""
+    return (cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+def is_picture(cell: Any) -> bool:
+    """Whether a cell shows a figure, or a panel."""
+    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return any("image/svg+xml" in data or 'class="touch"' in "".join(data.get("text/html", "")) for data in shown)
+
+
+def count_before_picture(cells: list[Any]) -> int:
+    """The words above the first picture; of a text with one, those that stand before it."""
+    words = 0
+    for cell in cells:
+        if is_picture(cell):
+            break
+        before, picture, _ = cell.source.partition("![") if cell.cell_type == "markdown" else ("", "", "")
+        words += count_words(before)
+        if picture:
+            break
+    return words
+
+
+def count_columns(cell: Any) -> int:
+    """Of the widest table that a cell shows."""
+    tables = ["".join(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", [])]
+    tables = [table for table in tables if 'class="touch"' not in table]
+    rows = [row for table in tables for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL)]
+    rows += re.findall(r"^\|.*\|$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else []
+    return max((len(re.findall(r"<t[dh]", row)) or row.count("|") - 1 for row in rows), default=0)
+
+
+def measure(name: str) -> dict[str, int]:
+    """The figures of a chapter, as the ceilings name them."""
+    chapter = read(name)
+    texts = list(list_texts(chapter.main))
+    first = next((i for i, cell in enumerate(chapter.main) if "\n## " in f"\n{cell.source}"), 0)
+    code = [cell for cell in chapter.main[first:] if cell.cell_type == "code"]  # below the set-up and the imports
+    visible = [cell.source for cell in code if "hide-input" not in cell.metadata.get("tags", [])]
+    blocks = [block for text in texts for block in read_blocks(text)]
+    bold = {
+        term for text in texts for term in _BOLD.findall(text) if not _MARKERS.match(term) and len(term.split()) < 6
+    }
+    statements = [_EXERCISE.split(next(list_texts(cells)))[-1] for cells in chapter.exercises]
+    solutions = [
+        "\n".join(list_texts(filter(is_aside, cells))).replace("#### Solution", "") for cells in chapter.exercises
+    ]
+    return {
+        "words": sum(map(count_words, texts)),
+        "cells": len(visible),
+        "lines": sum(len(source.splitlines()) for source in visible),
+        "long": sum(len(source.splitlines()) > LINES for source in visible),
+        "opening": count_before_picture(chapter.main),
+        "pictures": sum(map(is_picture, chapter.main)),
+        "columns": max(map(count_columns, chapter.main)),
+        "paragraph": max((count_words(block.source) for block in blocks if block.kind == "paragraph"), default=0),
+        "questions": max((block.source.count("?") for block in blocks if block.kind == "predict"), default=0),
+        "asserts": sum(len(re.findall(r"^\s*assert ", source, re.MULTILINE)) for source in visible),
+        "concepts": sum(not _MARKERS.match(term) for term in bold),
+        "exercises": len(chapter.exercises),
+        "statement": max(map(count_words, statements), default=0),
+        "solution": max(map(count_words, solutions), default=1) - 1,  # without its heading
+    }
+
+
+def find_exceeded(name: str) -> dict[str, int]:
+    """What of a chapter is beyond its ceiling."""
+    return {what: found for what, found in measure(name).items() if found > CEILINGS[what]}
+
+
+def main(names: list[str]) -> None:
+    """Print a row for each chapter; what exceeds its ceiling has a mark."""
+    names = names or sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+    print(f"{'':22}" + "".join(f"{what:>{len(what) + 2}}" for what in CEILINGS))
+    for name in names:
+        beyond = find_exceeded(name)
+        found = measure(name).items()
+        print(f"{name:22}" + "".join(f"{str(n) + '!' * (what in beyond):>{len(what) + 2}}" for what, n in found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
