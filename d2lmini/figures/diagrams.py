@@ -28,6 +28,7 @@ def draw_diagram(name: str) -> None:
 
     Args:
         name: `"attention pooling"` (a query, its scores, the weights and the mixture),
+            `"three roles"` (one token as a query, a key and a value),
             `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
             `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
             positions), `"transformer"` (encoder and decoder, and what goes from one to the other) or
@@ -76,6 +77,26 @@ def _draw_attention_pooling() -> None:
         _draw_box(axes, 11.0, y, 1.3, f"{value}", _VALUES[0])
         _draw_arrow(axes, 11.65, y, 12.55, 2.9, *_VALUES)
     _draw_box(axes, 13.2, 2.9, 1.2, "30")
+
+
+def _draw_three_roles() -> None:
+    """One token in three roles: whom it asks, who finds it, and what it passes on."""
+    axes = plt.figure(figsize=(5.6, 2.5)).add_subplot()
+    axes.set(xlim=(0, 14), ylim=(0.3, 6.2))
+    axes.axis("off")
+    _draw_box(axes, 1.3, 3.2, 2.3, "chī (eat)")
+    for y, name, (colour, dashes) in ((5.2, "query", _QUERIES), (3.2, "key", _KEYS), (1.2, "value", _VALUES)):
+        _draw_arrow(axes, 2.45, 3.2, 4.75, y, colour, dashes)
+        axes.text(3.6, (y + 3.2) / 2 + 0.25, f"$W_{name[0]}$", ha="center", va="bottom")
+        _draw_box(axes, 5.7, y, 1.9, name, colour)
+    for y, word in ((5.7, "wǒ (I)"), (4.7, "píngguǒ (apples)"), (2.2, "xǐhuan (like)")):
+        _draw_box(axes, 11.9, y, 3.9, word)
+    _draw_arrow(axes, 6.65, 5.2, 9.95, 5.7, *_QUERIES)
+    _draw_arrow(axes, 6.65, 5.2, 9.95, 4.7, *_QUERIES)
+    _draw_arrow(axes, 9.95, 2.35, 6.65, 3.2, *_KEYS)
+    _draw_arrow(axes, 6.65, 1.2, 9.95, 2.05, *_VALUES)
+    for x, y, text in ((8.2, 5.95, "asks"), (8.2, 3.15, "is found by"), (8.2, 1.05, "passes on to")):
+        axes.text(x, y, text, ha="center", va="center", fontsize=8)
 
 
 def _draw_multi_head_attention() -> None:
@@ -222,6 +243,7 @@ def _style_arrow(colour: str, dashes: str, width: float, gap: float) -> dict[str
 
 _DIAGRAMS = {
     "attention pooling": _draw_attention_pooling,
+    "three roles": _draw_three_roles,
     "multi-head attention": _draw_multi_head_attention,
     "architectures": _draw_architectures,
     "transformer": _draw_transformer,

@@ -41,88 +41,56 @@ def check_predict_causal_row(answer: Any) -> str:
     raise WrongAnswer("these are the four weights", find_hint(torch.tensor(got), mistakes, otherwise, 0.01), got=got)
 
 
-def use(attend: Any, X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, sentence: Tensor) -> tuple[Any, Any]:
+def use(attend: Any, X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> tuple[Any, Any]:
     """The weights, which come first on the way to an output, and the output."""
-    found = attend(X, W_q, W_k, W_v, sentence)
-    output, weights = expect_pair(found, claim="it returns two things", hint="return output, weights")
+    output, weights = expect_pair(
+        attend(X, W_q, W_k, W_v), claim="it returns two things", hint="return output, weights"
+    )
     return weights, output
 
 
-def same(s: Tensor) -> Tensor:
-    return s[:, :, None] == s[:, None]
-
-
 def attend(
-    X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, sentence: Tensor,
-    *, may: Any = lambda s: same(s).tril(), fill: float = -math.inf, empty: float = math.nan, dim: int = 2,
+    X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor,
+    *, may: Any = torch.tril, fill: float = -math.inf, empty: float = math.nan, dim: int = 1,
     divide: Any = lambda n, d, p: math.sqrt(p), late: bool = False, weigh: Any = F.softmax,
     project: Any = lambda X, W: X @ W.T, mix: Any = lambda A, X, K, V: A @ V,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Output and weights of causal self-attention within sentences, right unless told otherwise."""
+    """Output and weights of causal self-attention, right unless told otherwise."""
     Q, K, V = (project(X, W) for W in (W_q, W_k, W_v))
-    scores, allowed = Q @ K.mT / divide(*X.shape[1:], len(W_q)), may(sentence)
+    scores, allowed = Q @ K.T / divide(*X.shape, len(W_q)), may(torch.ones(len(X), len(X), dtype=torch.bool))
     A = weigh(scores if late else scores.masked_fill(~allowed, fill), dim)
     A = A * allowed if late else A.nan_to_num(empty, math.inf, -math.inf)
     return mix(A, X, K, V), A
 
 
-def packed(seed: int, sizes: tuple[int, ...], numbers: list[list[int]], hint: str = "") -> Case:
-    b, n, d, p, v = sizes
-    code = draw(seed, most=1, X=(b, n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d))
-    return Case(f"{code}; sentence = torch.tensor({numbers})", hint)
-
-
-MOST = 2**24  # and one more: the same number in float32
-EXTREMES = (  # what the keys of the tokens are, times 2**126
-    ([2, 1, 0, 1], [8, 8, 8, 8], OVERFLOW),
-    ([3, 0, 0, 2], [8, 6, 6, 6], OUTWEIGHED),
-    ([-3, -3, -3.5, -3.5], [2, 4, 2, 4], LOW),
-    ([-3, -3, -3, 0], [1, 2, 3, 4], LOW),
-)
+# What the keys of the tokens are, times 2**126.
+EXTREMES = ([2, 1, 0, 1], OVERFLOW), ([0, 0, 0, 3], OUTWEIGHED), ([-3, -3.5, -3.5, 0], LOW)
 exercise("causal-self-attention", attend,
     (
-        packed(2, (2, 7, 3, 3, 3), [[4] * 7] * 2),
-        packed(5, (3, 6, 3, 2, 5), [[0, 0, 0, 300, 300, 300], [12, 12, 2, 2, 2, 2], [1, 1, 1, 1, 1, 7]]),
-        packed(6, (3, 8, 4, 2, 3), [[1, 2, 1, 1, 2, 2, 1, 2], [5] * 8, [2, 2, 0, 0, 2, 1, 0, 1]]),
-        packed(
-            7, (3, 6, 3, 2, 3),  # alike in few bits, or far from the others
-            [[0, 256, 0, 512, 256, 257], [65536, 0, 65792, 65536, 256, 0], [MOST, 1, MOST + 1, MOST, 1, MOST + 1]],
-            "sentences are told apart by their numbers, however large",
+        *(
+            draw(seed, most=1, X=(n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d))
+            for seed, n, d, p, v in ((2, 7, 3, 3, 3), (5, 6, 3, 2, 5), (6, 8, 4, 2, 3))
         ),
         *(
             Case(
-                f"X = torch.tensor({[[[1.0, key] for key in keys]]}); W_q = 2.0**63 * torch.tensor([[1, 0], [0, 0]]); "
-                "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2); "
-                f"sentence = torch.tensor([{own}])", hint,
+                f"X = torch.tensor({[[1.0, key] for key in keys]}); W_q = 2.0**63 * torch.tensor([[1, 0], [0, 0]]); "
+                "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2)", hint,
                 "a token that may not be seen has no influence, whatever the scores",
             )
-            for keys, own, hint in EXTREMES
+            for keys, hint in EXTREMES
         ),
     ),
     {
         "True means may attend: your mask works the other way round": (
-            {"may": lambda s: ~same(s).tril()}, {"may": lambda s: ~same(s).tril(), "fill": -1e9},
-            {"may": lambda s: same(s).triu(1)},
+            {"may": lambda ones: ~ones.tril()}, {"may": lambda ones: ~ones.tril(), "fill": -1e9},
+            {"may": lambda ones: ones.triu(1)},
         ),
-        "a token sees later ones: is there a causal mask, and is it used?": {"may": same},
-        "the mask is transposed: row i is the token that asks": {"may": lambda s: same(s).triu()},
+        "a token sees later ones: is there a causal mask, and is it used?": {"may": lambda ones: ones},
+        "the mask is transposed: row i is the token that asks": {"may": torch.triu},
         "a token sees itself, or the first one would see nothing: is the diagonal of the mask True?":
-            ({"may": lambda s: same(s).tril(-1)}, {"may": lambda s: same(s).tril(-1), "empty": 0.0}),
-        "the mask is one too wide: a token may not see the next one": {"may": lambda s: same(s).tril(1)},
-        "a token sees another sentence: sentence is not used": {"may": lambda s: (same(s) | True).tril()},
-        "a token sees only the other sentences: same is True, not False":
-            {"may": lambda s: (~same(s) | (s == s[:, :1]).all(1)[:, None, None]).tril()},
-        "each example has sentences of its own": {"may": lambda s: same(s[:1]).tril().expand(len(s), -1, -1)},
-        "the number decides, not the neighbours: a sentence may go on after another one":
-            {"may": lambda s: same(F.pad((s.diff(dim=1) != 0).cumsum(1), (1, 0))).tril()},
-        "a token sees sentences with a smaller number: the number has to be the same":
-            {"may": lambda s: (s[:, :, None] >= s[:, None]).tril()},
-        "a sentence may have any whole number: which ones does your code tell apart?": tuple(
-            {"may": few, **empty}
-            for few in (lambda s: same(s).tril() & (s < 10)[:, :, None], lambda s: same(s % 10).tril())
-            for empty in ({}, {"empty": 0.0}, {"fill": -1e9})
-        ),
-        "what must one query's weights add up to? In a batch, dim=1 are the queries": {"dim": 1},
+            ({"may": lambda ones: ones.tril(-1)}, {"may": lambda ones: ones.tril(-1), "empty": 0.0}),
+        "the mask is one too wide: a token may not see the next one": {"may": lambda ones: ones.tril(1)},
+        "what must one query's weights add up to? Each row belongs to one query": {"dim": 0},
         "NaN: 0 times infinity? Or a softmax of nothing but -inf: along which dimension, and may a token see itself?":
             {"weigh": lambda scores, dim: scores * math.nan},
         "rows now sum to less than 1: mask the scores, not the weights": {"late": True},
@@ -131,24 +99,22 @@ exercise("causal-self-attention", attend,
         "a score is a sum of p products: you divide by p, not by its root": {"divide": lambda n, d, p: p},
         "the length of the sequence is not the width of the queries": {"divide": lambda n, d, p: n**0.5},
         "the scale is the width of the queries, after the projection": {"divide": lambda n, d, p: d**0.5},
-        "who asks, and who is asked? You swapped W_q and W_k": lambda X, q, k, v, s: attend(X, k, q, v, s),
-        "the keys have a projection of their own": lambda X, q, k, v, s: attend(X, q, q, v, s),
-        "the queries have a projection of their own": lambda X, q, k, v, s: attend(X, k, k, v, s),
+        "who asks, and who is asked? You swapped W_q and W_k": lambda X, q, k, v: attend(X, k, q, v),
+        "the keys have a projection of their own": lambda X, q, k, v: attend(X, q, q, v),
+        "the queries have a projection of their own": lambda X, q, k, v: attend(X, k, k, v),
         "these are scores, not yet weights": (
             {"weigh": lambda scores, dim: scores},
-            {"weigh": lambda scores, dim: scores, "may": lambda s: same(s) | True},
+            {"weigh": lambda scores, dim: scores, "may": lambda ones: ones},
         ),
         "as in nn.Linear a projection is XWᵀ: you forgot to transpose W":
-            ({"project": lambda X, W: X @ W}, lambda X, q, k, v, s: attend(X, q.T, k.T, v, s)),
-        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_v": lambda X, q, k, v, s: attend(
-            X, q, k, v.T, s
-        ),
+            ({"project": lambda X, W: X @ W}, lambda X, q, k, v: attend(X, q.T, k.T, v)),
+        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_v": lambda X, q, k, v: attend(X, q, k, v.T),
         "the weights mix values: where is W_v?": {"mix": lambda A, X, K, V: A @ X},
         "the weights mix values, not keys": {"mix": lambda A, X, K, V: A @ K},
         "each row of the weights belongs to one query: do not transpose them": {"mix": lambda A, X, K, V: A.mT @ V},
     },
-    claim="it is softmax attention to the same sentence, up to the token itself",
-    verified="weights and output are right, for three sets of sizes, packed and mixed sentences, and extreme scores",
+    claim="it is softmax attention to the tokens up to the token itself",
+    verified="weights and output are right, for three sets of sizes, and for extreme scores",
     hint="compute queries, keys, scores, mask and weights one by one and print each. "
     "If the weights are right: what are they multiplied with?", use=use, parts=("weights", "output"),
 )  # fmt: skip

@@ -26,7 +26,6 @@ ORDINARY = {
     "gate",
     "memory",
     "offset",
-    "packing",
     "recall",
     "score",
 }
