@@ -19,7 +19,7 @@ NOT_YET = {
     "complexity": "words cells lines long columns paragraph asserts statement solution",
     "elsewhere": "words long opening columns paragraph questions asserts",
     "encoder-decoder": "cells lines long columns paragraph questions asserts exercises statement solution",
-    "images-as-sequences": "words cells lines long opening columns paragraph questions asserts statement solution",
+    "images-as-sequences": "words cells lines long columns paragraph questions asserts statement solution",
     "multi-head-attention": "words cells lines long opening columns paragraph questions asserts statement solution",
     "positional-encoding": "words cells lines long opening columns paragraph questions asserts statement",
     "reading-reviews": "words cells lines long opening columns paragraph questions asserts statement",
