@@ -28,7 +28,8 @@
   });
   cover(kept.read("cover-answers") !== "no");
 
-  const fields = covers.map((answer) => {
+  const askedOnce = (answer) => document.getElementById(answer.dataset.question).classList.contains("one");
+  const fields = covers.filter(askedOnce).map((answer) => {
     const question = document.getElementById(answer.dataset.question);
     const name = `guess:${page}:${answer.dataset.question}`;
     const field = make("input", { type: "text", value: kept.read(name), autocomplete: "off" });

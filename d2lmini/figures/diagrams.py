@@ -81,21 +81,22 @@ def _draw_attention_pooling() -> None:
 
 def _draw_three_roles() -> None:
     """One token in three roles: whom it asks, who finds it, and what it passes on."""
-    axes = plt.figure(figsize=(5.6, 2.5)).add_subplot()
-    axes.set(xlim=(0, 14), ylim=(0.3, 6.2))
+    axes = plt.figure(figsize=(4.5, 2.5)).add_subplot()
+    axes.set(xlim=(0, 11.3), ylim=(0.5, 6.3))
     axes.axis("off")
-    _draw_box(axes, 1.3, 3.2, 2.3, "chī (eat)")
+    _draw_box(axes, 1.2, 3.2, 2.2, "chī (eat)")
     for y, name, (colour, dashes) in ((5.2, "query", _QUERIES), (3.2, "key", _KEYS), (1.2, "value", _VALUES)):
-        _draw_arrow(axes, 2.45, 3.2, 4.75, y, colour, dashes)
-        axes.text(3.6, (y + 3.2) / 2 + 0.25, f"$W_{name[0]}$", ha="center", va="bottom")
-        _draw_box(axes, 5.7, y, 1.9, name, colour)
-    for y, word in ((5.7, "wǒ (I)"), (4.7, "píngguǒ (apples)"), (2.2, "xǐhuan (like)")):
-        _draw_box(axes, 11.9, y, 3.9, word)
-    _draw_arrow(axes, 6.65, 5.2, 9.95, 5.7, *_QUERIES)
-    _draw_arrow(axes, 6.65, 5.2, 9.95, 4.7, *_QUERIES)
-    _draw_arrow(axes, 9.95, 2.35, 6.65, 3.2, *_KEYS)
-    _draw_arrow(axes, 6.65, 1.2, 9.95, 2.05, *_VALUES)
-    for x, y, text in ((8.2, 5.95, "asks"), (8.2, 3.15, "is found by"), (8.2, 1.05, "passes on to")):
+        _draw_arrow(axes, 2.3, 3.2, 3.8, y, colour, dashes)
+        x = 3.3 if name == "key" else 2.5
+        axes.text(x, 0.55 * y + 1.75, f"$W_{name[0]}$", ha="center", va="center")
+        _draw_box(axes, 4.65, y, 1.7, name, colour)
+    for y, word in ((5.8, "wǒ (I)"), (4.6, "píngguǒ (apples)"), (2.2, "xǐhuan (like)")):
+        _draw_box(axes, 9.4, y, 3.7, word)
+    _draw_arrow(axes, 5.5, 5.2, 7.55, 5.8, *_QUERIES)
+    _draw_arrow(axes, 5.5, 5.2, 7.55, 4.6, *_QUERIES)
+    _draw_arrow(axes, 7.55, 2.4, 5.5, 3.2, *_KEYS)
+    _draw_arrow(axes, 5.5, 1.2, 7.55, 2.0, *_VALUES)
+    for x, y, text in ((6.3, 5.95, "asks"), (6.9, 3.15, "is found by"), (6.9, 1.1, "passes on to")):
         axes.text(x, y, text, ha="center", va="center", fontsize=8)
 
 

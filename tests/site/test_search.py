@@ -78,7 +78,7 @@ def test_a_result_shows_the_words_and_leads_to_the_section_where_they_are_marked
     with open_window(browser, server, "dark", 390, reduced_motion="reduce") as window:
         ask(window, FILES, "saturated gradient")
         results = window.locator("ul.search li")
-        assert results.count() > 3
+        assert results.count() > 1
         for result in results.all():
             assert result.locator(".context .highlighted").count(), result.inner_text()
             assert len(result.locator(".context").inner_text()) < 300

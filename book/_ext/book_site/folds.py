@@ -23,6 +23,8 @@ SWITCH = (
 DOUBTS = "Does this hold?"
 FOLDED = {"Solution": "solution", DOUBTS: "check"}
 
+TAKEAWAY = "In one sentence."
+
 SAID = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.math_block)
 
 
@@ -102,6 +104,16 @@ def is_prediction(paragraph: nodes.paragraph) -> bool:
     return any(is_marker(strong) for strong in paragraph.findall(nodes.strong))
 
 
+def begins_anew(paragraph: nodes.paragraph) -> bool:
+    """Whether a paragraph is no answer, but the next question, or the sentence to take home."""
+    return is_prediction(paragraph) or is_takeaway(paragraph)
+
+
+def is_takeaway(paragraph: nodes.paragraph) -> bool:
+    """Whether a paragraph is what a section shows, **in one sentence**."""
+    return paragraph.astext().startswith(TAKEAWAY)
+
+
 def is_marker(strong: nodes.strong) -> bool:
     """Whether a word in bold is the one that begins the question."""
     return strong.astext().startswith("Predict")
@@ -117,10 +129,13 @@ def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
     answer: list[nodes.Element] = []
     told = 0  # how often text begins
     for node in after:
-        if isinstance(node, nodes.section) or (isinstance(node, nodes.paragraph) and is_prediction(node)):
+        if isinstance(node, nodes.section) or (isinstance(node, nodes.paragraph) and begins_anew(node)):
             break
+        shown = [part for part in node.children if is_cell(part, "cell_code_output")]
         if not answer and is_cell(node):
-            answer += [part for part in node.children if is_cell(part, "cell_code_output")]
+            answer += shown
+        elif is_cell(node) and not shown:  # it begins something new, and so does the text that leads to it
+            return answer[:-1] if answer and answer[-1].astext().endswith(":") else answer
         elif answer and ((is_cell(node) and not is_panel(node)) or isinstance(node, SAID)):
             told += isinstance(node, SAID) and not isinstance(answer[-1], SAID)
             if told > 1:
@@ -135,7 +150,7 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
     """Put what comes out, and the paragraph that says it, into <details> below the question."""
     questions = [node for node in doctree.findall(nodes.paragraph) if is_prediction(node)]
     for number, question in enumerate(questions):
-        question["classes"].append("predict")
+        question["classes"] += ["predict", *(["one"] if question.astext().count("?") == 1 else [])]
         for strong in filter(is_marker, question.findall(nodes.strong)):
             strong["classes"].append("marker")
         section = question.parent
@@ -157,6 +172,12 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
         title.parent.insert(title.parent.index(title) + 1, raw(SWITCH))
 
 
+def mark_takeaways(app: Sphinx, doctree: nodes.document) -> None:
+    """Name the sentences to take home, so that they have one look."""
+    for paragraph in filter(is_takeaway, doctree.findall(nodes.paragraph)):
+        paragraph["classes"].append("takeaway")
+
+
 def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
     """Name what an exercise is, *Build.* or *Debug.*, so that a style can show it."""
     for section in doctree.findall(nodes.section):
@@ -168,6 +189,14 @@ def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks; before the contents are collected, where a folded solution is no heading."""
-    for fold in (name_folded_code, drop_machinery, mark_kinds, cover_answers, fold_setup, fold_sections):
+    for fold in (
+        name_folded_code,
+        drop_machinery,
+        mark_kinds,
+        mark_takeaways,
+        cover_answers,
+        fold_setup,
+        fold_sections,
+    ):
         app.connect("doctree-read", fold, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
