@@ -1,4 +1,4 @@
-"""One small training loop: a seed, a rate or a schedule, and a progress bar."""
+"""One small training loop: a seed, a rate that falls to 0 or a schedule, and a progress bar."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def train(
     lr: float | Callable[[int], float] = 1e-3,
     clip: float = 1.0,
 ) -> Trained:
-    """Make a model and train it with Adam.
+    """Make a model and train it with Adam, at a rate that falls to 0 in a straight line.
+
+    A rate that stays as it is, or float32, multiplies what processors round differently until the weights have no digit
+    in common; a rate that falls to 0, in float64, leaves twelve. Page: The same numbers on every machine.
 
     Chapter: The Transformer block.
 
@@ -46,7 +49,8 @@ def train(
         loss: `loss(model, *batch)` returns the mean loss of a batch as a tensor of one number.
         seed: for the weights, the batches and dropout. The caller's own random numbers of torch are left as they were.
         steps: number of steps, at least 1.
-        lr: learning rate, more than 0, or a schedule: a function of the step, 0, 1, 2, ..., that returns the rate.
+        lr: learning rate of the first step, more than 0, or a schedule: a function of the step, 0, 1, 2, ..., that
+            returns the rate; `lambda step: 1e-3` for one that stays.
         clip: largest norm of the gradient, more than 0; a larger one is scaled down.
 
     Returns:
@@ -59,7 +63,7 @@ def train(
     with _keep_random_numbers(), torch.enable_grad():
         torch.manual_seed(seed)
         model = _make_model(make).train()
-        adam = torch.optim.Adam(model.parameters(), lr=_rate(lr, 0), fused=True)
+        adam = torch.optim.Adam(model.parameters(), lr=_rate(lr, 0, steps), fused=True)
         losses: list[float] = []
         for step in tqdm(range(steps), desc="training", leave=False):
             value = loss(model, *_check_batch(draw()))
@@ -68,7 +72,7 @@ def train(
             value.backward()
             if not torch.isfinite(nn.utils.clip_grad_norm_(model.parameters(), clip)):
                 raise ValueError(f"the gradient of the loss must be finite, it is not at step {step}")
-            adam.param_groups[0]["lr"] = _rate(lr, step)
+            adam.param_groups[0]["lr"] = _rate(lr, step, steps)
             adam.step()
             losses.append(value.item())
         adam.zero_grad()
@@ -87,11 +91,11 @@ def _keep_random_numbers() -> Iterator[None]:
             torch.mps.set_rng_state(on_mps)
 
 
-def _rate(lr: float | Callable[[int], float], step: int) -> float:
+def _rate(lr: float | Callable[[int], float], step: int, steps: int) -> float:
     """The learning rate of a step."""
     rate = lr(step) if callable(lr) else lr
     check_number(f"lr({step})" if callable(lr) else "lr", rate, _SMALLEST, sys.float_info.max)
-    return rate
+    return rate if callable(lr) else rate * (1 - step / steps)
 
 
 def _check_settings(seed: int, steps: int, clip: float) -> None:

@@ -7,13 +7,20 @@ import re
 
 import pytest
 
-from book._ext.book_site.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, find_kind
+from book._ext.book_site.outputs import MOST_CELLS_NOT_COMPARED, OPT_OUT, find_kind, is_time
 from tests.book.chapters import cells, each_chapter
 from tests.book.labels import find_missing_labels
 from tests.book.names import follow, list_asserted, list_imported, list_shown, parse
 
 pytestmark = pytest.mark.recipe("A chapter")
 
+# How many cells of a chapter that is not yet rewritten are not compared because a training, in float32 at a constant
+# rate, ends elsewhere on another processor. The others have none.
+NOT_YET = {
+    "complexity": 1, "elsewhere": 1, "encoder-decoder": 9, "images-as-sequences": 10, "multi-head-attention": 3,
+    "positional-encoding": 2, "reading-reviews": 7, "relative-positions": 11, "right-shapes": 3, "transformer-block": 6,
+    "what-heads-learn": 6,
+}  # fmt: skip
 # Where times come from.
 CLOCKS = {"time", "timeit", "Timer", "perf_counter", "monotonic", "process_time", "datetime"}
 
@@ -36,6 +43,15 @@ def test_few_outputs_are_not_compared(chapter: str) -> None:
                 "and the next is a comment that says why"
             )
     assert len(opted_out) <= MOST_CELLS_NOT_COMPARED, f"too many cells are not compared: {opted_out}"
+
+
+@each_chapter
+def test_nothing_but_times_is_not_compared(chapter: str) -> None:
+    places = [where for where, cell in cells(chapter, "code") if OPT_OUT in cell.source and not is_time(cell.source)]
+    assert len(places) == NOT_YET.get(chapter, 0), (
+        f"{places}: NBVAL_IGNORE_OUTPUT is for times alone (NOT_YET counts those of old). Train in float64 at a rate "
+        "that falls to 0, and the numbers are the same on every machine"
+    )
 
 
 @each_chapter

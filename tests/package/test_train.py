@@ -44,6 +44,20 @@ def test_a_seed_determines_everything_and_the_callers_random_numbers_are_left_al
     assert torch.equal(runs[0].model.weight, runs[1].model.weight)
 
 
+def test_a_rate_falls_to_0_in_a_straight_line_unless_it_is_a_schedule() -> None:
+    """The gradient is 1 in every step, so that Adam moves the weight by the rate."""
+
+    def weight_after(lr: Any, steps: int = 4) -> Tensor:
+        trained = d2l.train(
+            lambda: nn.Linear(1, 1, bias=False), lambda: (), lambda m: m.weight.sum(), steps=steps, lr=lr
+        )
+        return trained.model.weight.detach()
+
+    begin = weight_after(1e-30)
+    for lr, moved in ((0.1, 0.25), (lambda step: 0.1, 0.4), (lambda step: 0.1 * 2**-step, 0.1875)):
+        torch.testing.assert_close(begin - weight_after(lr), torch.tensor([[moved]]))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -106,7 +120,7 @@ def test_it_is_this_loop(lr: Any) -> None:
     expected, found = make(), []
     adam = torch.optim.Adam(expected.parameters(), lr=0.02, fused=True)
     for step in range(30):
-        adam.param_groups[0]["lr"] = lr(step) if callable(lr) else lr
+        adam.param_groups[0]["lr"] = lr(step) if callable(lr) else lr * (1 - step / 30)
         value = steep(expected, *draw())
         adam.zero_grad()
         value.backward()

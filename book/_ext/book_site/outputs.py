@@ -9,8 +9,14 @@ from typing import Any
 # assertion near by; a time is bounded by nothing.
 MOST_CELLS_NOT_COMPARED = 12  # of a chapter: nearly all are about trained models
 OPT_OUT = "# NBVAL_IGNORE_OUTPUT"
-UNBOUNDED = ("Times differ", "A time is different", "What a trained model draws")
+TIMES = ("Times differ", "A time is different")
+UNBOUNDED = (*TIMES, "What a trained model draws")
 KINDS = ("compared", "bounded", "only printed")
+
+
+def is_time(source: str) -> bool:
+    """Whether what a code cell shows is a time, by what its source says."""
+    return any(reason in source for reason in TIMES)
 
 
 def find_kind(source: str) -> str:
