@@ -34,7 +34,7 @@ Outcome = Any  # what an answer returned, or the exception that it raised
 
 def draw(seed: int, *, most: int = 2, **shapes: tuple[int, ...]) -> str:
     """The line of code that draws tensors of whole numbers from -most to most, one for each name."""
-    draws = (f"{name} = torch.randint({-most}, {most + 1}, {shape}).float()" for name, shape in shapes.items())
+    draws = (f"{name} = 1.0 * torch.randint({-most}, {most + 1}, {shape})" for name, shape in shapes.items())
     return "; ".join([f"torch.manual_seed({seed})", *draws])
 
 

@@ -35,7 +35,7 @@ def check_predict_causal_row(answer: Any) -> str:
     }
     if is_near(torch.tensor(got), torch.tensor([2, 1, 1, 0]) / 4, 0.01) and is_near(sum(got), 1.0, 0.01):
         return "吃 sees the first three words, with 4 = 2 + 1 + 1"
-    otherwise = "which keys may 吃 see, and what is 2 to their scores?"
+    otherwise = "which keys may 吃 see, and what is e to their scores? e to ln 2 is 2"
     if abs(sum(got) - 1) > 0.01:
         otherwise = "what must the weights of one query add up to?"
     raise WrongAnswer("these are the four weights", find_hint(torch.tensor(got), mistakes, otherwise, 0.01), got=got)

@@ -82,9 +82,9 @@ def expect_parameters(layer: nn.Module) -> None:
 
 def write(d_model: int, width: int, b: int, n: int) -> str:
     return (
-        f"torch.manual_seed(1); X = torch.randint(-1, 2, {(b, n, d_model)}).float(); "
-        f"W_q, W_k, W_v = torch.randint(-1, 2, {(3, width, d_model)}).float(); "
-        f"b_q, b_k, b_v = torch.randint(-1, 2, {(3, width)}).float()"
+        f"torch.manual_seed(1); X = 1.0 * torch.randint(-1, 2, {(b, n, d_model)}); "
+        f"W_q, W_k, W_v = 1.0 * torch.randint(-1, 2, {(3, width, d_model)}); "
+        f"b_q, b_k, b_v = 1.0 * torch.randint(-1, 2, {(3, width)})"
     )
 
 
@@ -106,10 +106,10 @@ exercise("debug-self-attention", attend,
         ),
     ),
     {
-        "a score is a sum of as many products as a query is wide: which width do you take the root of?":
-            {"divisor": lambda d, p, n: math.sqrt(d)},
         "rows now sum to less than 1: mask the scores, not the weights":
             {"weigh": lambda scores, may: F.softmax(scores, 2) * may},
+        "a score is a sum of as many products as a query is wide: which width do you take the root of?":
+            {"divisor": lambda d, p, n: math.sqrt(d)},
         "you divide by the width, not by its root": {"divisor": lambda d, p, n: p},
         "the length of the sequence is not the width of a query": {"divisor": lambda d, p, n: math.sqrt(n)},
         "the scores are not scaled": {"divisor": lambda d, p, n: 1.0},

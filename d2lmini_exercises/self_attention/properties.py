@@ -40,7 +40,7 @@ prediction("use-equivariance",
         hint="go through itertools.permutations(range(4)), and count the errors below 0.000001", mistakes={
         "the order that changes nothing counts as well": 23,
         "a list of orders that are no permutations? There are 4 · 3 · 2 · 1": (256, 120),
-        "is your layer given a mask, or positions? Without them no order matters": (1, 4),
+        "P g(X): is the output shuffled, too, in what you compare? And does your layer have no mask?": (1, 4),
     }),
     Number("the number of orders with a causal mask", 1,
         hint="go through itertools.permutations(range(4)), and count the errors below 0.000001", mistakes={
@@ -50,7 +50,7 @@ prediction("use-equivariance",
     }),
     Number("the number of orders for the convolution", 4,
         hint='is padding_mode="circular" set, so that the last token is a neighbour of the first?', mistakes={
-        "with zeros at both ends the first token is not like the others: set padding_mode": 1,
+        "a shift around the circle keeps every neighbour: what is the error for the order 1, 2, 3, 0?": 1,
         "mirror images do not count: the kernel tells left from right": 8,
         "the order that changes nothing counts as well": 3,
         "only self-attention keeps all orders: does your convolution see its neighbours?": 24,

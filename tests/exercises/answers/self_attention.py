@@ -102,7 +102,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("predict-causal-row", (1, 0, 0, 0), "what is e⁰?"),
     ("predict-causal-row", (0.4, 0.2, 0.2, 0.2), "minus infinity, not 0"),
     ("predict-causal-row", (0.3, 0.3, 0.3, 0.3), "what must the weights of one query add up to?"),
-    ("predict-causal-row", (0.25, 0.5, 0.25, 0), "what is 2 to their scores?"),
+    ("predict-causal-row", (0.25, 0.5, 0.25, 0), "what is e to their scores?"),
     ("debug-self-attention", Layer(5, 3), "without parentheses"),
     ("debug-self-attention", lambda d_model, width: 3, "pass the class itself"),
     ("debug-self-attention", nn.Linear, "make the three layers once"),
