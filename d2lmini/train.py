@@ -38,8 +38,8 @@ def train(
 ) -> Trained:
     """Make a model and train it with Adam, at a rate that falls to 0 in a straight line.
 
-    A rate that stays as it is, or float32, multiplies what processors round differently until the weights have no digit
-    in common; a rate that falls to 0, in float64, leaves twelve. Page: The same numbers on every machine.
+    In float64 two processors then end with the same weights to eleven digits or more; at a rate that stays, or in
+    float32, with hardly two. Page: The same numbers on every machine.
 
     Chapter: The Transformer block.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -90,3 +92,18 @@ def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) ->
     with zipfile.ZipFile(book.path("attention-measured.epub")) as packed:
         assert b"Other words." in packed.read("mini.xhtml")
     assert {path: path.stat().st_mtime_ns for path in book.path("_build/html").rglob("*")} == pages
+
+
+def test_a_chapter_that_was_moved_takes_its_number_along(book: MiniBook) -> None:
+    book.edit(prose("See [chapter 2](second.ipynb), exercise 2.1 and (2.1), not (2.5)."))
+    for chapter, number in (("mini", 1), ("second", 2)):
+        text = book.path(f"book/{chapter}.md").read_text("utf-8")
+        book.path(f"book/{chapter}.md").write_text(
+            text.replace("Exercise 1.1", f"Exercise {number}.1") + f"\n$$a \\tag{{{number}.1}}$$\n", "utf-8"
+        )
+    toc = book.path("_toc.yml").read_text("utf-8")
+    book.path("_toc.yml").write_text(toc.replace("/mini", "/x").replace("/second", "/mini").replace("/x", "/second"))
+    subprocess.run([sys.executable, "-m", "tools.renumber"], cwd=book.folder, check=True)
+    mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
+    assert "Exercise 2.1" in mini and "\\tag{2.1}" in mini and "Exercise 1.1" in second and "\\tag{1.1}" in second
+    assert "See [chapter 1](second.ipynb), exercise 1.1 and (1.1), not (2.5)." in mini

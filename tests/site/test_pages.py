@@ -109,9 +109,9 @@ def test_the_title_page_has_a_card_for_each_chapter_in_order_with_picture_questi
     cards = soup("book/intro.html").select(".chapter-cards li")
     listed = [link["href"] for link in soup("book/intro.html").select("nav.bd-links a[href*='notebooks/']")]
     assert [card.a["href"] for card in cards] == listed and len(cards) == len(CHAPTERS)
-    for card in cards:
+    for number, card in enumerate(cards, start=1):
         chapter = soup(f"notebooks/{Path(card.a['href']).name}")
-        title = squeeze(chapter.h1.get_text()).removesuffix("#")
+        title = squeeze(chapter.h1.get_text()).removesuffix("#").removeprefix(f"{number} · ")
         named, question, time = (squeeze(part.get_text()) for part in card.find_all("p"))
         assert title.replace(":", "") == named
         name = f"book/{Path(card.a['href']).stem}.md"

@@ -73,6 +73,14 @@ def number_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             caption.insert(0, [nodes.strong("", f"Figure {name}."), nodes.Text(" ")])
 
 
+def number_titles(app: Sphinx, doctree: nodes.document) -> None:
+    """Begin the title of each chapter with its number, as exercises, formulas and figures do."""
+    chapters = list_chapters(app)
+    if app.builder.format == "html" and app.builder.name != "singlehtml" and app.env.docname in chapters:
+        title = next(iter(doctree.findall(nodes.title)))
+        title.insert(0, nodes.Text(f"{chapters.index(app.env.docname) + 1} · "))
+
+
 def anchor_formulas(app: Sphinx, doctree: nodes.document) -> None:
     """Give each tagged formula a place that a link can name."""
     for block in list(doctree.findall(nodes.math_block)):
@@ -156,7 +164,8 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks."""
     app.connect("config-inited", number_by_chapter)
-    app.connect("doctree-read", anchor_formulas, priority=400)
-    for hook in (number_figures, link_formulas, link_terms):
-        app.connect("doctree-resolved", hook)
+    for hook in (number_titles, anchor_formulas):  # before the contents are collected
+        app.connect("doctree-read", hook, priority=400)
+    for resolve in (number_figures, link_formulas, link_terms):
+        app.connect("doctree-resolved", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
