@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.notebooks import TEXTS
+from tools.renumber import list_order
 
 pytestmark = pytest.mark.recipe("A chapter")
 
@@ -63,3 +64,13 @@ def test_an_entry_can_be_found_and_is_printed_as_it_was_written(work: Work) -> N
     assert not version or work.year == f"20{version[1]}", f"{work.key}: the year is that of the first version on arXiv"
     unprotected = re.search(r"[A-Z]\w*", re.sub(r"\{[^}]*\}", "", work.title)[1:])
     assert not unprotected, f"{work.key}: {unprotected[0]!r} loses its capital without braces"  # type: ignore[index]
+
+
+NUMBERED = re.compile(r"\[[Cc]hapter (\d+)\]\((?:\.\./notebooks/)?([\w-]+)\.ipynb")
+
+
+def test_a_link_that_names_the_number_of_a_chapter_leads_there() -> None:
+    order = list_order()
+    for path in sorted(TEXTS.glob("*.md")):
+        for number, name in NUMBERED.findall(path.read_text("utf-8")):
+            assert order.index(name) + 1 == int(number), f"book/{path.name}: {name} is not {number}; run tools.renumber"
