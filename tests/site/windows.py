@@ -42,13 +42,17 @@ def open_window(
         window.complaints.append(f"asked {route.request.url}")
         route.abort()
 
+    def fail(request: Any) -> None:
+        if request.failure != "net::ERR_ABORTED":  # what a reader leaves before it has come is not missed
+            window.complaints.append(f"not loaded: {request.url}")
+
     def listen(message: Any) -> None:
         if message.type in ("error", "warning"):
             window.complaints.append(f"{message.type}: {message.text} ({message.location['url']})")
 
     window.route(re.compile(rf"^(?!file:|data:|blob:|{re.escape(server)})"), block)
     window.on("pageerror", lambda error: window.complaints.append(f"script error: {error}"))
-    window.on("requestfailed", lambda request: window.complaints.append(f"not loaded: {request.url}"))
+    window.on("requestfailed", fail)
     window.on("console", listen)
     yield window
     context.close()
