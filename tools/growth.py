@@ -85,12 +85,13 @@ def main() -> None:
     gaps = torch.stack([compare(*kind) for kind in KINDS])  # (kinds, seeds, times)
     lines = gaps[:, SHOWN, 1:]  # before the first step there is hardly a difference
     d2l.plot(torch.arange(EVERY, STEPS + 1, EVERY), lines, "step", "largest difference of a weight",
-             names, yscale="log", figsize=(6, 3.2))  # fmt: skip
+             names, yscale="log", figsize=(4.5, 3.2))  # fmt: skip
     plt.savefig(FIGURE, metadata={"Date": None})
     rows = ["| training | step 10 | step 100 | step 250 | six seeds, step 250 |", "|---|--:|--:|--:|--:|"]
     for name, seeds in zip(names, gaps, strict=True):
         told = [f"{seeds[SHOWN, step // EVERY]:.0e}" for step in (10, 100, STEPS)]
-        rows.append(f"| {name} | {' | '.join(told)} | {seeds[:, -1].min():.0e} to {seeds[:, -1].max():.0e} |")
+        row = f"{' | '.join(told)} | {seeds[:, -1].min():.0e} to {seeds[:, -1].max():.0e} |"
+        rows.append(f"| {name} | " + row.replace("-", "\N{NON-BREAKING HYPHEN}"))
     place = re.compile(r"(<!-- growth -->\n).*?(\n<!-- end -->)", re.DOTALL)
     PAGE.write_text(place.sub("\\g<1>" + "\n".join(rows) + "\\2", PAGE.read_text("utf-8")), "utf-8")
 

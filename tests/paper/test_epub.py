@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lxml import etree, html
 
-from tests.paper.chapters import CHINESE, RAW, list_chapters, list_exercises, read_title
+from tests.paper.chapters import CHINESE, RAW, list_chapters, list_exercises, read_text, read_title
 from tools.paper import EPUB, PAGE
 from tools.repository import read_version
 
@@ -107,12 +107,19 @@ def test_figures_are_drawings_with_a_description(pages: dict[str, Any], files: d
 
 
 def test_each_solution_stands_at_the_end_with_links_there_and_back(pages: dict[str, Any]) -> None:
-    solved = "//h:p[@class='to-fold']/h:a/@href"
+    solved = "//h:p[@class='to-fold']/h:a[.='Solution']/@href"
     there = [link for name in list_chapters() for link in find(pages[f"{name}.xhtml"], solved)]
     back = find(pages["appendix.xhtml"], "//h:p[@class='from-fold']/h:a/@href")
     assert len(there) == len(back) == len(list_exercises())
     assert all(link.startswith("appendix.xhtml#") for link in there)
     assert not any(find(pages[f"{name}.xhtml"], "//h:h4[.='Solution']") for name in list_chapters())
+
+
+def test_what_is_doubted_stands_at_the_end_of_its_chapter(pages: dict[str, Any]) -> None:
+    for name in list_chapters():
+        doubts = find(pages[f"{name}.xhtml"], "//h:p[@class='to-fold']/h:a[.='Does this hold?']/@href")
+        assert len(doubts) == read_text(name).count("\n#### Does this hold?\n")
+        assert len(find(pages[f"{name}.xhtml"], "//h:p[@class='from-fold']")) == len(doubts)
 
 
 def test_epubcheck_finds_no_error() -> None:
