@@ -78,10 +78,11 @@ def run(book: MiniBook, command: str) -> None:
 def book(tmp_path_factory: pytest.TempPathFactory) -> MiniBook:
     """A copy of the repository without what was built."""
     folder = tmp_path_factory.mktemp("copy") / "book"
-    left_out = shutil.ignore_patterns(
-        ".*", "_build", "__pycache__", "*.egg-info", "*.pdf", "*.epub", "student", "otter", "slides"
-    )
-    shutil.copytree(ROOT, folder, ignore=left_out)
+    made = shutil.ignore_patterns("_build", "*.egg-info", "*.pdf", "*.epub", "student", "otter", "slides")
+    anywhere = shutil.ignore_patterns(".*", "__pycache__")
+    shutil.copytree(ROOT, folder, ignore=lambda here, names: {
+        *anywhere(here, names), *(made(here, names) if here == str(ROOT) else ())
+    })  # fmt: skip
     make_environment(folder)
     return MiniBook(folder)
 
