@@ -9,6 +9,7 @@ A planted notebook is run and compared as `make book` does it; a number in a sen
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import os
 import random
@@ -180,6 +181,9 @@ def main(chapters: list[str]) -> None:
     """Plant, run, and print a row for each fault."""
     chapters = chapters or sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
     faults = [(chapter, kind, fault) for chapter in chapters for kind, fault in draw(chapter).items()]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (FOLDER / "frameworks").symlink_to(ROOT / "frameworks")  # one chapter reads them from beside its folder
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         noticed = list(pool.map(lambda each: notices(*each), faults))
     for (chapter, kind, fault), red in zip(faults, noticed, strict=True):
