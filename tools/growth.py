@@ -91,7 +91,7 @@ def main() -> None:
     for name, seeds in zip(names, gaps, strict=True):
         told = [f"{seeds[SHOWN, step // EVERY]:.0e}" for step in (10, 100, STEPS)]
         row = f"{' | '.join(told)} | {seeds[:, -1].min():.0e} to {seeds[:, -1].max():.0e} |"
-        rows.append(f"| {name} | " + row.replace("-", "\N{NON-BREAKING HYPHEN}"))
+        rows.append(f"| {name} | " + row.replace("-", "\N{MINUS SIGN}"))
     place = re.compile(r"(<!-- growth -->\n).*?(\n<!-- end -->)", re.DOTALL)
     PAGE.write_text(place.sub("\\g<1>" + "\n".join(rows) + "\\2", PAGE.read_text("utf-8")), "utf-8")
 
