@@ -45,7 +45,10 @@ def read(name: str) -> Chapter:
     chapter, below = Chapter(), False
     for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells:
         text = cell.source if cell.cell_type == "markdown" else ""
-        below = below or bool(re.search(r"^## Exercises", text, re.MULTILINE))
+        above, heading, _ = text.partition("## Exercises\n")
+        if heading and not below:  # the last section and the summary may stand in the same cell
+            below = True
+            chapter.main.append(nbformat.v4.new_markdown_cell(above))
         if not below:
             chapter.main += [] if is_aside(cell) else [cell]
         elif _EXERCISE.search(text):

@@ -217,7 +217,9 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     ),
 }
 BEYOND = {
-    "words": prose("word, word.\n\n" * 801),
+    "words": lambda notebook: replace(  # in the cell of the exercises, above their heading
+        find(notebook, "## Exercises"), "source", "## Exercises", "word, word.\n\n" * 801 + "## Exercises"
+    ),
     "paragraph": prose("word " * 81),
     "columns": prose("| a | b | c | d | e |\n|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 |"),
     "questions": prose("**Predict.** How many? And why?"),
