@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_pair
+from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_pair, list_in_order
 from d2lmini_exercises.engine import Case, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -181,7 +181,7 @@ prediction("predict-stack",
 )  # fmt: skip
 
 
-@checker("design-dilations")
+@checker("design-dilations", untried="longer sequences, more layers")
 def check_design_dilations(design: Any) -> str:
     """`design(n, num_layers)`: the smallest kernel and dilations with which the last output sees all n tokens."""
     expect_function(design)
@@ -239,3 +239,6 @@ def _read_design(answer: Any, num_layers: int, given: str) -> tuple[int, list[in
         hint = "one dilation of at least 1 for each layer, and whole numbers"
         raise WrongAnswer("there is a dilation for each layer", hint, given=given, got=(kernel, dilations))
     return kernel, dilations
+
+
+list_in_order("predict-stack", "design-dilations", "debug-counter", "measure-additive")

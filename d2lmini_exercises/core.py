@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ __all__ = [
     "find_hint",
     "is_near",
     "list_exercises",
+    "list_in_order",
     "name_shape",
     "read_number",
     "read_numbers",
@@ -36,6 +38,8 @@ __all__ = [
 Checker = Callable[[Any], str]
 _CHECKERS: dict[str, Checker] = {}
 _TRAINED: set[str] = set()
+_UNTRIED: dict[str, Callable[[], str]] = {}
+_NEXT: dict[str, str] = {}
 CALLED = "called with "  # so begins a note of an error: for which input it was raised
 
 Result = float | Tensor
@@ -43,7 +47,12 @@ Result = float | Tensor
 Mistakes = Mapping[str, Result | tuple[Result, ...]]
 
 
-def checker(name: str, *, trained: bool = False) -> Callable[[Checker], Checker]:
+def list_in_order(*names: str) -> None:
+    """Say in which order a chapter has its exercises: after a tick, `check` names the next one."""
+    _NEXT.update(pairwise(names))
+
+
+def checker(name: str, *, trained: bool = False, untried: str = "how you found it") -> Callable[[Checker], Checker]:
     """Register a function as the checker of the exercise `name`.
 
     The function takes the answer and returns what was verified, as a sentence; for a wrong one it raises `WrongAnswer`.
@@ -52,20 +61,21 @@ def checker(name: str, *, trained: bool = False) -> Callable[[Checker], Checker]
         name: name of the exercise, as in the chapter.
         trained: whether the task asks for something that can be trained: then the right numbers without their gradient
             are no answer.
+        untried: what a tick does not say.
 
     Raises:
         ValueError: if the name is taken.
     """
 
     def add(function: Checker) -> Checker:
-        register(name, function, trained=trained)
+        register(name, function, trained=trained, untried=lambda: untried)
         return function
 
     return add
 
 
-def register(name: str, checker: Checker, *, trained: bool = False) -> None:
-    """Enter a checker under the name of its exercise.
+def register(name: str, checker: Checker, *, untried: Callable[[], str], trained: bool = False) -> None:
+    """Enter a checker under the name of its exercise, with what says what it does not try.
 
     Raises:
         ValueError: if the name is taken.
@@ -73,6 +83,7 @@ def register(name: str, checker: Checker, *, trained: bool = False) -> None:
     if name in _CHECKERS:
         raise ValueError(f"there is already a checker named {name!r}")
     _CHECKERS[name] = checker
+    _UNTRIED[name] = untried
     if trained:
         _TRAINED.add(name)
 
@@ -88,7 +99,7 @@ def list_exercises(*, trained: bool = False) -> list[str]:
 
 
 def check(name: str, answer: Any, *, hint: bool = True) -> None:
-    """Print whether `answer` solves the exercise `name`, and if not, what is wrong and a hint.
+    """Print whether `answer` solves the exercise `name`: what was tried and what was not, or what is wrong and a hint.
 
     A wrong answer never raises, and only KeyboardInterrupt passes through: an error in the student's code is reported
     like any other mistake. An answer that has not ended after 60 seconds is stopped, where the platform has a timer
@@ -117,6 +128,8 @@ def check(name: str, answer: Any, *, hint: bool = True) -> None:
     try:
         with keep_state(), limit_printing(), limit_time(seconds):
             verdict = f"✓ {name}: {_CHECKERS[name](answer)}"
+        verdict += f"\n  not tried: {_UNTRIED[name]()}"
+        verdict += f"\n  next: {_NEXT[name]}" if name in _NEXT else ""
     except KeyboardInterrupt:
         raise
     except WrongAnswer as wrong:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer
+from d2lmini_exercises.core import WrongAnswer, list_in_order
 from d2lmini_exercises.engine import exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -119,3 +119,5 @@ exercise("port-a-mask", join,
     hint="write down, for one query, which keys it may see",
     use=use_mask,
 )  # fmt: skip
+
+list_in_order("transposed-kernel", "port-a-layer", "port-a-mask")

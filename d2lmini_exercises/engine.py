@@ -79,6 +79,7 @@ class Exercise:
         trained: whether the gradient must be right as well.
         together: how many mistakes may be made at once.
         parts: what several results are called in a report, if the answer returns more than one.
+        untried: what a tick does not say; without it, gradients (unless `trained`), dtypes, devices and speed.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Exercise:
     trained: bool = False
     together: int = 1
     parts: tuple[str, ...] = ()
+    untried: str = ""
 
     def __call__(self, answer: Any) -> str:
         """Judge an answer: the sentence for a right one.
@@ -134,6 +136,13 @@ class Exercise:
 
         right = partial(run, self.right)
         expect_gradients(partial(run, answer), right, given=self.cases[case].code, **floats)
+
+    def describe_untried(self) -> str:
+        """What a tick does not say."""
+        first = self._expect(0)[0] if self.parts else self._expect(0)
+        if isinstance(first, Tensor) and first.is_floating_point() and not self.untried:
+            return f"{'' if self.trained else 'gradients, '}other dtypes, a GPU, how fast it is"
+        return self.untried or "how fast it is"
 
     def make(self, case: int) -> Given:
         """The arguments that the code of a case defines."""
@@ -255,5 +264,5 @@ def exercise(
 ) -> Exercise:
     """Register an exercise; a case may be its line of code alone. What else there is to tell, see `Exercise`."""
     found = Exercise(name, right, tuple(Case(one) if isinstance(one, str) else one for one in cases), mistakes, **told)
-    register(name, found, trained=found.trained)
+    register(name, found, trained=found.trained, untried=found.describe_untried)
     return found

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import WrongAnswer
+from d2lmini_exercises.core import WrongAnswer, list_in_order
 from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -264,3 +264,12 @@ exercise("measure-patch", price,
     verified="the accuracy that is lost, for patches of 1 to 4 pixels; below 0 where a patch misleads",
     hint="paint the patches, look at one picture, and measure twice with the same model",
 )  # fmt: skip
+
+list_in_order(
+    "predict-patches",
+    "patchify",
+    "debug-patch-tokens",
+    "measure-patch",
+    "scrambled-positions",
+    "use-scrambled",
+)

@@ -85,4 +85,4 @@ class Prediction:
 
 def prediction(name: str, *numbers: Number, right: str) -> None:
     """Register the exercise `name`, whose answer is these numbers; `right` is the sentence for a right answer."""
-    register(name, Prediction(numbers, right))
+    register(name, Prediction(numbers, right), untried=lambda: "how you found it")

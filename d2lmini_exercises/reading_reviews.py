@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer
+from d2lmini_exercises.core import WrongAnswer, list_in_order
 from d2lmini_exercises.engine import Case, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -227,3 +227,5 @@ prediction("use-luck",
     }),
     right="28 of 40 by luck: fewer than one in a hundred; 21 of 30 are still twice as likely",
 )  # fmt: skip
+
+list_in_order("predict-bag", "debug-maximum", "effect-of-words", "by-luck", "use-luck")

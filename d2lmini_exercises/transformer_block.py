@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import WrongAnswer
+from d2lmini_exercises.core import WrongAnswer, list_in_order
 from d2lmini_exercises.engine import Case, draw, exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -259,3 +259,5 @@ exercise("debug-block", block,
     hint="print the stream after each of the two layers: what did the layer read, and what was its output added to?",
     use=use_block, trained=True, together=4,
 )  # fmt: skip
+
+list_in_order("predict-block", "add-norm", "debug-block")

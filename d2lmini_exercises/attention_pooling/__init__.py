@@ -1,1 +1,12 @@
 """Checkers of the chapter "Attention pooling"."""
+
+from d2lmini_exercises.core import list_in_order
+
+list_in_order(
+    "predict-mixture",
+    "masked-pooling",
+    "debug-masked-softmax",
+    "measure-saturation",
+    "use-saturation",
+    "query-gradient",
+)

@@ -103,6 +103,7 @@ exercise("debug-masked-softmax", softmax,
     },
     claim="it is a softmax over the first valid_lens keys",
     verified="right weights and gradients, arguments unchanged, extreme scores, empty rows, four dtypes", hint="",
+    untried="a GPU, how fast it is",
     use=use, trained=True,
 )  # fmt: skip
 
@@ -153,7 +154,7 @@ _ONE_QUERY = (
 _ALIKE = "are all your queries equally long, or do they share keys? Each has a length and 64 keys of its own"
 
 
-@checker("measure-saturation")
+@checker("measure-saturation", untried="other widths and scales")
 def check_measure_saturation(measure: Any) -> str:
     """`measure(d, scale)`: median over queries of the largest of 64 weights, for standard normal vectors."""
     expect_function(measure)

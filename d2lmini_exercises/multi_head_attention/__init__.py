@@ -1,1 +1,12 @@
 """Checkers of the chapter "Multi-head attention"."""
+
+from d2lmini_exercises.core import list_in_order
+
+list_in_order(
+    "predict-heads",
+    "multi-head-attention",
+    "debug-multi-head",
+    "measure-heads",
+    "use-heads",
+    "weights-per-head",
+)

@@ -17,7 +17,7 @@ from d2lmini_exercises.engine import Case, draw, exercise
 _SHARE = 4  # a table of one row for each position may be so many times larger
 
 
-@checker("learnable-positions", trained=True)
+@checker("learnable-positions", trained=True, untried="other dtypes, a GPU, how fast it is")
 def check_learnable_positions(answer: Any) -> str:
     """`answer(num_hiddens, max_len)`: a module with `forward(X, offset=0)` that adds positions, from few parameters."""
     if isinstance(answer, nn.Module):

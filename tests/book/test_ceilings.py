@@ -25,7 +25,6 @@ NOT_YET = {
     "reading-reviews": "words cells lines long opening columns paragraph questions asserts statement",
     "relative-positions": "words cells lines long opening columns paragraph questions asserts statement",
     "right-shapes": "words cells lines opening columns paragraph questions asserts statement solution",
-    "self-attention": "words",
     "transformer-block": "words cells lines long opening columns paragraph questions asserts statement",
     "what-heads-learn": "words cells lines long opening columns paragraph questions asserts statement",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from torch import nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini_exercises import list_exercises
+from d2lmini_exercises import core, list_exercises
 from d2lmini_exercises.core import checker, find_exercise
 from d2lmini_exercises.prediction import Number
 from tests.exercises.answers import RIGHT, WRONG
+from tools.marking.plan import read_book
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +51,12 @@ def test_a_right_answer_gets_a_tick(name: str, answer: Any, capsys: pytest.Captu
     d2l.check(name, answer)
     out = capsys.readouterr().out
     assert out.startswith(f"✓ {name}: "), f"{find(name, answer)}: a right answer should get a tick, not {out!r}"
-    assert out.count("\n") == 1
+    assert "\n  not tried: " in out and out.count("\n") == 2 + (name in core._NEXT)
+
+
+@pytest.mark.parametrize("names", read_book().values(), ids=list(read_book()))
+def test_a_tick_names_the_next_exercise_of_its_chapter(names: dict[str, str]) -> None:
+    assert {name: core._NEXT.get(name) for name in names} == dict(zip_longest(names, [*names][1:]))
 
 
 @pytest.mark.parametrize(("name", "answer", "hint"), WRONG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from d2lmini_exercises.core import list_in_order
 from d2lmini_exercises.engine import exercise
 from d2lmini_exercises.prediction import Number, prediction
 
@@ -36,3 +37,5 @@ exercise(
     verified="each value counts as often as its weight says",
     hint="multiply, add, and divide: by what?",
 )
+
+list_in_order("NAME-mean", "NAME-weights")
