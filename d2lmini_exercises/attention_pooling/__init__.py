@@ -4,7 +4,7 @@ from d2lmini_exercises.core import list_in_order
 
 list_in_order(
     "predict-mixture",
-    "masked-pooling",
+    "masked-attention",
     "debug-masked-softmax",
     "measure-saturation",
     "use-saturation",

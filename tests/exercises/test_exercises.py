@@ -126,14 +126,14 @@ def test_not_attempted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_of_a_long_matrix_the_first_difference_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    right = RIGHT["masked-pooling"][0]
+    right = RIGHT["debug-multi-head"][0]
 
     def wrong(*arguments: Any) -> torch.Tensor:
         found = right(*arguments)
-        found[1:, 2] += 1.5  # of (2, 6, 3)
+        found[1:, 2, 0] += 1.5  # of (4, 3, 6)
         return found
 
-    d2l.check("masked-pooling", wrong)
+    d2l.check("debug-multi-head", wrong)
     lines = capsys.readouterr().out.splitlines()[2:4]
     expected, got = (float(line.split()[1]) for line in lines)
     assert got == pytest.approx(expected + 1.5, abs=1e-4)
@@ -148,13 +148,13 @@ def test_a_prediction_is_not_given_away(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_an_unknown_exercise_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no exercise named 'masked-poolin'; there are .*masked-pooling"):
-        d2l.check("masked-poolin", None)
+    with pytest.raises(ValueError, match=r"no exercise named 'masked-attentio'; there are .*masked-attention"):
+        d2l.check("masked-attentio", None)
 
 
 def test_a_name_is_taken_once() -> None:
-    with pytest.raises(ValueError, match="already a checker named 'masked-pooling'"):
-        checker("masked-pooling")(lambda answer: "")
+    with pytest.raises(ValueError, match="already a checker named 'masked-attention'"):
+        checker("masked-attention")(lambda answer: "")
 
 
 @pytest.mark.parametrize("mistakes", [{"half": 4.0, "a quarter": 4.001}, {"the right one": (2.0, 8.0)}])

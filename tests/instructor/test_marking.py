@@ -180,11 +180,11 @@ def test_a_tick_that_the_run_does_not_give_is_told(tmp_path: Path, monkeypatch: 
 def test_an_answer_that_raises_or_does_not_end_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(marking, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(sandbox, "CELL_SECONDS", 5.0)
-    code = "def leave_one_out(*_):\n    raise MemoryError('all')\nd2l.check('masked-pooling', leave_one_out)"
+    code = "def masked_attention(*_):\n    raise MemoryError('all')\nd2l.check('masked-attention', masked_attention)"
     write(tmp_path / "hog/attention-pooling.ipynb", [code])
     marking.main(tmp_path, 1)
     table = (tmp_path / "marks/marks.csv").read_text("utf-8-sig")
-    assert "masked-pooling,wrong," in table and "your answer stopped with an error: MemoryError: all" in table
+    assert "masked-attention,wrong," in table and "your answer stopped with an error: MemoryError: all" in table
 
 
 def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ FIRST = {
     "positional encodings": "notebooks/positional-encoding.html",
     "rotary embedding": "book/glossary.html#rotary-embedding",
     "苹果 mean": "notebooks/self-attention.html#what-does-mean-here",
-    "leave_one_out": "notebooks/attention-pooling.html#exercise-1-2-what-if-that-key-were-missing",
+    "masked_attention": "notebooks/attention-pooling.html#exercise-1-2-from-an-empty-cell",
 }
 
 

@@ -35,11 +35,11 @@ KINDS = {
     ),
     "precision, dtype and device": (
         r"float|precision|integer|dtype|half|device",
-        "[The layer as it is](../notebooks/attention-pooling.ipynb#the-layer-as-it-is)",
+        "[Scaled dot-product attention](../notebooks/attention-pooling.ipynb#scaled-dot-product-attention)",
     ),
     "softmax: over the wrong axis, or rows that do not add up to 1": (
         r"\baxis\b|softmax|add up to 1",
-        "[Softmax over the wrong axis](../notebooks/attention-pooling.ipynb#softmax-over-the-wrong-axis)",
+        "[Masks](../notebooks/attention-pooling.ipynb#masks-who-may-attend-to-what)",
     ),
     "the batch: one example for all": (
         r"batch|each example",

@@ -1,4 +1,4 @@
-"""What a single key adds to an output, and how an output changes with its key and value."""
+"""Masked attention, and how its output changes with the query."""
 
 from __future__ import annotations
 
@@ -104,46 +104,33 @@ exercise("query-gradient", differentiate,
 )  # fmt: skip
 
 
-_SHARE = (
-    "what is left for the other keys after the softmax? Hide key j before it; a finite penalty can be outweighed. "
-    "Or are large scores cut off?"
+SHARE = (
+    "what is left for the other keys after the softmax? Mask before it; a finite penalty can be outweighed. "
+    "Or has a limit cut them off?"
 )
-_DIGITS = "how many digits are left of 1 - αj where αj is nearly 1? A second softmax, without key j, loses none"
-_NEGLECTED = "a key that is left out or masked has no influence, whatever the scores"
+NEGLECTED = "a masked key has no influence, whatever the scores"
 
 
-def leave_out(
+def attend(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor,
-    *, divide: Any = lambda m, d: math.sqrt(d), itself: Any = lambda eye: eye, seen: Any = lambda mask: mask,
-    fill: float = -math.inf, late: bool = False, weigh: Any = F.softmax, dim: int = 2, empty: Any = 0.0,
+    *, divide: Any = lambda m, d: math.sqrt(d), seen: Any = lambda mask: mask, fill: float = -math.inf,
+    late: bool = False, weigh: Any = F.softmax, dim: int = 1, empty: Any = 0.0, mix: Any = Tensor.matmul,
 ) -> Tensor:  # fmt: skip
-    """The outputs of each query without each key, right unless told otherwise."""
+    """The outputs of scaled dot-product attention with a mask, right unless told otherwise."""
     m, d = keys.shape
-    others = seen(mask)[:, None] & ~itself(torch.eye(m, dtype=torch.bool))  # (n, m, m)
-    scores = (queries @ keys.T / divide(m, d))[:, None].expand(others.shape)
-    weights = weigh(scores if late else scores.masked_fill(~others, fill), dim)
-    weights = weights * others if late else weights.nan_to_num()
-    nothing = ~others.any(2, keepdim=True)
-    return (weights @ values).where(~nothing, values.mean(0) if empty == "mean" else empty)
-
-
-def single(mask: Tensor) -> Tensor:
-    return (mask & (mask.sum(1, keepdim=True) == 1))[:, :, None]
-
-
-def plain(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-    return F.softmax(q @ k.T / math.sqrt(q.shape[1]), 1)[:, :, None] * v
-
-
-def change(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-    return leave_out(q, k, v, mask, itself=torch.zeros_like) - leave_out(q, k, v, mask)
+    may = seen(mask)
+    scores = queries @ keys.T / divide(m, d)  # (n, m)
+    weights = weigh(scores if late else scores.masked_fill(~may, fill), dim)
+    weights = weights * may if late else weights.nan_to_num()
+    nothing = ~may.any(1, keepdim=True)
+    return mix(weights, values).where(~nothing, values.mean(0) if empty == "mean" else empty)
 
 
 def extreme(queries: Any, keys: Any, values: Any, mask: Any, hint: str, factor: float = FAR) -> Case:
     times = "2.0**63 * " * (factor == FAR)
     code = f"queries = {times}torch.tensor({queries}).float(); keys = {times}torch.tensor({keys}).float(); "
     return Case(
-        f"{code}values = torch.tensor({values}).float(); mask = torch.tensor({mask}).bool()", hint, _NEGLECTED, 0.01
+        f"{code}values = torch.tensor({values}).float(); mask = torch.tensor({mask}).bool()", hint, NEGLECTED, 0.01
     )
 
 
@@ -152,74 +139,58 @@ MASK, FEW = (
     [[1, 0, 1, 1, 0, 1, 1], [1] * 7, [0, 1, 1, 0, 1, 1, 0]],
     [[0, 0, 1, 0, 0, 0, 0], [0] * 7, [0, 1, 0, 0, 0, 1, 0]],
 )
-ALL, PLAIN, HUGE = [[1, 1, 1], [1, 1, 1]], [[7], [1], [-8]], [[1e30], [1], [-8]]
+PLAIN, HUGE = [[7], [1], [-8]], [[1e30], [1], [-8]]
 DEEP = [[-2.5, 0, 0, 0], [-3, 0, 0, 0], [-3, 0, 0, 0]]
 HIGH = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]]
 APART = [[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
-exercise("masked-pooling", leave_out,
+exercise("masked-attention", attend,
     (
         Case(draw(3, queries=(2, 9), keys=(6, 9), values=(6, 3)) + "; mask = torch.ones(2, 6).bool()"),
         Case(
             f"{DRAWN}; mask = torch.tensor({MASK}).bool()",
             "does a number in your code stand for a size of the first example? Then look at one row of the mask",
-            "a masked key has no influence, whichever key is left out",
+            "a masked key has no influence",
         ),
         Case(
             f"{DRAWN}; mask = torch.tensor({FEW}).bool()",
-            "which pairs of query and key leave nothing to see? Which leave a single key?",
-            "a query that is left without any key returns 0",
-        ),
-        Case(
-            "queries = torch.tensor([4, 6, 9, 12, 14, 16, 20, 25, 30, 34, 36, 40])[:, None].float(); "
-            "keys = torch.tensor([[1], [0], [-1 / 32]]); values = torch.tensor([[60000], [1], [3]]).float(); "
-            "mask = torch.ones(12, 3).bool()", _DIGITS,
-            "without a key that has nearly all the weight, the others share it",
+            "which queries may see a single key, and which see none?",
+            "a query that may attend to nothing returns 0",
         ),
         extreme([[60, 40, 0, 0]] * 2, [[60, 90, 0, 0]] * 3, PLAIN, [[1, 1, 0], [1, 1, 1]], OVERFLOW, 1.0),
-        *(extreme(*APART, PLAIN, mask, _SHARE) for mask in (ALL, [[0, 1, 1], ALL[0]], [ALL[0], [0, 1, 1]])),
-        extreme(*APART, HUGE, [[0, 1, 1]] * 2, _SHARE),
-        extreme([[1, 0, 0, 0]] * 2, [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]], PLAIN, [[0, 1, 1], [1, 1, 1]], _SHARE),
-        extreme([[1] * 4] * 2, DEEP, [[0, 1], [3, 4], [6, 8]], [[1, 1, 0], [0, 1, 0]], LOW),
+        *(extreme(*APART, PLAIN, mask, SHARE) for mask in ([[0, 1, 1], [1, 0, 1]], [[0, 1, 1], [1, 1, 1]])),
+        extreme(*APART, HUGE, [[0, 1, 1]] * 2, SHARE),
+        extreme([[1, 0, 0, 0]] * 2, [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]], PLAIN, [[1, 0, 1], [0, 0, 1]], SHARE),
+        extreme([[1] * 4] * 2, DEEP, [[0, 1], [3, 4], [6, 8]], [[0, 1, 1], [0, 1, 0]], LOW),
         extreme([[1, 0, 0, 0], [0, 1, 1, 0]], HIGH, PLAIN, [[1, 1, 0], [1, 1, 1]], OVERFLOW),
     ),
     {
-        "is key j hidden? Your outputs are the same for each j": {"itself": torch.zeros_like},
-        "you keep key j alone: it is the one to hide": {"itself": torch.logical_not},
-        "the others' weights now add up to less than 1: what is hidden has to be hidden before the softmax":
-            {"late": True},
+        "what is hidden has to be hidden before the softmax: the weights now add up to less than 1": {"late": True},
         "e⁰ is 1: a score of 0 still gets a weight": {"fill": 0.0},
-        "what must one query's weights add up to? Here each key's do": {"dim": 1},
-        "in your softmax the queries compete with each other: along which dimension are the keys?": {"dim": 0},
+        "in your softmax the queries compete with each other: along which dimension are the keys?":
+            ({"dim": 0}, {"dim": 0, "late": True}),
         "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?":
-            lambda q, k, v, m: torch.zeros(len(q), len(k), v.shape[1]),
+            lambda q, k, v, m: torch.zeros(len(q), v.shape[1]),
         "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?":
-            lambda q, k, v, m: torch.full((len(q), len(k), v.shape[1]), math.nan),
-        "what is the spread of a sum of d products? You divide by d, or count keys": (
-            {"divide": lambda m, d: d}, {"divide": lambda m, d: math.sqrt(m)},
-            {"divide": lambda m, d: math.sqrt(m - 1)},
-        ),
+            lambda q, k, v, m: torch.full((len(q), v.shape[1]), math.nan),
+        "what is the spread of a sum of d products? You divide by d, or count keys":
+            ({"divide": lambda m, d: d}, {"divide": lambda m, d: math.sqrt(m)}),
         "the scores are not scaled": {"divide": lambda m, d: 1.0},
         "the scale divides: you multiply by √d": {"divide": lambda m, d: d**-0.5},
         "scores are not yet weights: where is the softmax?": {"weigh": lambda s, dim: s, "fill": 0.0},
-        "that is the part of key j, not what the others say": plain,
-        "that is by how much key j moves the output: return the output itself": (change, lambda *a: -change(*a)),
+        "return the outputs: what do the weights mix?": {"mix": lambda weights, values: weights},
         "the mask is not used": {"seen": torch.ones_like},
         "True means may attend: your mask works the other way round": (
-            lambda q, k, v, m: leave_out(q, k, v, m if m.all() else ~m),
-            lambda q, k, v, m: leave_out(q, k, v, m if m.all() else ~m, empty=math.nan),
+            {"seen": lambda mask: mask if mask.all() else ~mask},
+            {"seen": lambda mask: mask if mask.all() else ~mask, "empty": math.nan},
         ),
         "each query has a row of the mask to itself: you use one row for all of them": tuple(
             {"seen": lambda mask, i=i: mask[[i % len(mask)]].expand_as(mask)} for i in (0, 2)
         ),
-        "a key that is masked anyway: without it the output stays as it is, it does not become 0":
-            lambda q, k, v, m: leave_out(q, k, v, m) * m[:, :, None],
-        "is a query left without any key? Its softmax is 0/0, and so is the formula where αj is 1: return 0 there":
-            ({"empty": math.nan}, lambda q, k, v, m: leave_out(q, k, v, m).masked_fill(single(m), math.nan)),
+        "may a query attend to nothing? A row of minus infinity has no softmax, it is 0/0: return 0 there":
+            {"empty": math.nan},
         "who sees nothing reads nothing: your query reads the mean of all values": {"empty": "mean"},
-        "a query with a single key loses it: it then returns 0, not the key's own value":
-            lambda q, k, v, m: leave_out(q, k, v, m) + single(m) * (m.float() @ v)[:, None],
     },
-    claim="entry [i, j] is softmax(QKᵀ/√d) V for query i without key j",
-    verified="right for several sizes, with masks, very high and very low scores, and queries left without a key",
-    hint="take one query and one key: compute scores, scale, weights and mixture one by one and print each",
+    claim="it is softmax(QKᵀ/√d) V over the keys that a query may see",
+    verified="right for several sizes, with masks, very high and very low scores, and queries that see no key",
+    hint="take one query: compute scores, scale, mask, weights and mixture one by one and print each",
 )  # fmt: skip
