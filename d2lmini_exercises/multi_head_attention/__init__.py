@@ -2,11 +2,4 @@
 
 from d2lmini_exercises.core import list_in_order
 
-list_in_order(
-    "predict-heads",
-    "multi-head-attention",
-    "debug-multi-head",
-    "measure-heads",
-    "use-heads",
-    "weights-per-head",
-)
+list_in_order("predict-heads", "split-heads", "multi-head-attention", "debug-multi-head", "weights-per-head")

@@ -1,4 +1,4 @@
-"""What a layer with several heads computes: head by head, and with the tokens first."""
+"""How a layer with several heads splits its tokens, and what it computes."""
 
 from __future__ import annotations
 
@@ -70,6 +70,27 @@ def join_by_reshape(X: Tensor, h: int) -> Tensor:
     return X.reshape(len(X) // h, X.shape[1], -1)
 
 
+exercise("split-heads", transpose_qkv,
+    [f"{draw(seed, X=(b, n, d))}; num_heads = {h}" for seed, b, n, d, h in (
+        (1, 2, 3, 4, 2), (2, 3, 5, 12, 3), (3, 2, 4, 10, 5), (4, 1, 1, 6, 2),
+    )],
+    {
+        "which numbers does row 0 hold? Cut each token into heads, then transpose": split_by_reshape,
+        "the heads of one example stand next to each other: row 1 is example 0 in head 1":
+            lambda X, h: torch.cat(X.chunk(h, 2)),
+        "a head owns d/h neighbouring columns, not every h-th column":
+            lambda X, h: transpose_qkv(X.unflatten(2, (-1, h)).mT.flatten(2), h),
+        "example and head are to be one dimension: (b h, n, d/h)":
+            lambda X, h: X.unflatten(2, (h, -1)).transpose(1, 2),
+        "the tokens have not moved: heads come before tokens": lambda X, h: X.unflatten(2, (h, -1)).flatten(0, 1),
+        "each token of a head is a row: (n, d/h), not (d/h, n)": lambda X, h: transpose_qkv(X, h).mT,
+    },
+    claim="row e h + i is example e in head i",
+    verified="each number is in its place, for four sets of sizes, as in a loop over examples and heads",
+    hint="number the entries with torch.arange and look where they go",
+)  # fmt: skip
+
+
 PIECES = "which tokens own head 0's rows? Cut each token into heads, then transpose"
 exercise("multi-head-attention", attend,
     [
@@ -124,43 +145,35 @@ exercise("multi-head-attention", attend,
             {"join": lambda X, h: HEADS(X, h).sum(1).repeat(1, 1, h)},
         ),
     },
-    claim="it is W_o [h_1; ...; h_h] with softmax attention in each head",
+    claim="it is W_o [o_1; ...; o_h] with softmax attention in each head",
     verified="right for one, two and three heads, six sets of sizes, and very high scores",
     hint="compare with a loop over the heads, step by step: rows of W_in, scores, scale, weights, join, W_o",
 )  # fmt: skip
 
 
-def split(X: Tensor, h: int) -> Tensor:
-    """(n, b, d) to (b h, n, d / h): row e h + i is example e in head i."""
-    return X.reshape(len(X), X.shape[1] * h, -1).transpose(0, 1)
-
-
-def join(X: Tensor, h: int) -> Tensor:
-    return X.transpose(0, 1).reshape(X.shape[1], len(X) // h, -1)
-
-
-def attend_tokens_first(
+def attend_heads(
     Q: Tensor, K: Tensor, V: Tensor, valid_lens: Tensor, num_heads: int,
-    *, there: Any = split, split_values: Any = split, back: Any = join, divide: Any = lambda d, h: math.sqrt(d / h),
-    spread: Any = lambda lens, h: lens.repeat_interleave(h), weigh: Any = masked_softmax,
+    *, there: Any = transpose_qkv, split_values: Any = transpose_qkv, back: Any = transpose_output,
+    divide: Any = lambda d, h: math.sqrt(d / h), spread: Any = lambda lens, h: lens.repeat_interleave(h),
+    weigh: Any = masked_softmax,
 ) -> Tensor:  # fmt: skip
-    """The heads of a batch (n, b, d), side by side, right unless told otherwise."""
+    """The heads of a batch (b, n, d), side by side, right unless told otherwise."""
     scores = there(Q, num_heads) @ there(K, num_heads).mT / divide(Q.shape[2], num_heads)
     return back(weigh(scores, spread(valid_lens, num_heads)) @ split_values(V, num_heads), num_heads)
 
 
-QK: dict[str, Any] = {"there": lambda X, h: X.reshape(X.shape[1] * h, len(X), -1)}
+QK: dict[str, Any] = {"there": split_by_reshape}
 THERE: dict[str, Any] = {**QK, "split_values": QK["there"]}
-BACK: dict[str, Any] = {"back": lambda X, h: X.reshape(X.shape[1], len(X) // h, -1)}
+BACK: dict[str, Any] = {"back": join_by_reshape}
 ROOT: dict[str, Any] = {"divide": lambda d, h: math.sqrt(d)}
 ORDER: dict[str, Any] = {"spread": lambda lens, h: lens.repeat(h)}
 ROW = "which numbers does row 0 of the batch hold after the split?"
 WAY = "the split is right, but the way back is not: where does the number of tokens stand?"
 LENS = "which example and which head is row 1 of your batch, and which length does it get?"
-exercise("debug-multi-head", attend_tokens_first,
+exercise("debug-multi-head", attend_heads,
     [
         *(
-            f"{draw(seed, Q=(n, len(lens), d), K=(m, len(lens), d), V=(m, len(lens), d))}; "
+            f"{draw(seed, Q=(len(lens), n, d), K=(len(lens), m, d), V=(len(lens), m, d))}; "
             f"valid_lens = torch.tensor({lens}); num_heads = {h}"
             for seed, n, m, d, h, lens in (
                 (1, 4, 5, 6, 2, [1, 5, 3]), (2, 4, 5, 15, 3, [5, 2]), (4, 2, 7, 8, 2, [3, 1, 6])
@@ -169,14 +182,14 @@ exercise("debug-multi-head", attend_tokens_first,
         *(
             # in each head scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0
             Case(
-                f"Q = 2.0**60 * torch.ones(1, 2, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(3, 2, 4); "
-                "V = torch.tensor([[[1, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2, [[9, 9, 9, 9]] * 2]).float(); "
+                f"Q = 2.0**60 * torch.ones(2, 1, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(2, 3, 4); "
+                "V = torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8], [9, 9, 9, 9]]] * 2).float(); "
                 f"valid_lens = torch.tensor({lens}); num_heads = 2", hint,
                 "a padded key has no influence, whatever the scores",
             )
             for high, lens, hint in (
-                ([[2, 1], [1, 2], [0, 0]], [3, 2], OVERFLOW), ([[0, 0], [0, 3], [3, 3]], [2, 1], OUTWEIGHED),
-                ([[-1, -1], [-2, -1], [-2, -1]], [2, 1], LOW),
+                ([[2, 1, 0], [1, 2, 0]], [3, 2], OVERFLOW), ([[0, 0, 3], [0, 3, 3]], [2, 1], OUTWEIGHED),
+                ([[-1, -2, -2], [-1, -1, -1]], [2, 1], LOW),
             )
         ),
     ],

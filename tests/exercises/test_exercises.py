@@ -130,14 +130,14 @@ def test_of_a_long_matrix_the_first_difference_is_named(capsys: pytest.CaptureFi
 
     def wrong(*arguments: Any) -> torch.Tensor:
         found = right(*arguments)
-        found[1:, 2, 0] += 1.5  # of (4, 3, 6)
+        found[1:, 2, 0] += 1.5  # of (3, 4, 6)
         return found
 
     d2l.check("debug-multi-head", wrong)
     lines = capsys.readouterr().out.splitlines()[2:4]
     expected, got = (float(line.split()[1]) for line in lines)
     assert got == pytest.approx(expected + 1.5, abs=1e-4)
-    assert lines[0].endswith("at [1, 2, 0], the first of 3 places that differ") and lines[1].endswith("there")
+    assert lines[0].endswith("at [1, 2, 0], the first of 2 places that differ") and lines[1].endswith("there")
 
 
 def test_a_prediction_is_not_given_away(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,44 +14,6 @@ from torch.nn import functional as F
 import d2lmini as d2l
 
 
-def explained(A: Tensor, C: Tensor) -> Tensor:
-    """The covariance of the best read-outs."""
-    return C @ A.T @ torch.linalg.pinv(A @ C @ A.T) @ A @ C
-
-
-def measure(statistic: Callable[[Tensor, Tensor], Any] = lambda rest, C: rest.trace() / C.trace()) -> Any:
-    """The error of the best read-out, right unless told otherwise; `rest` is the covariance that is left."""
-    return lambda weights, C: float(statistic(C - explained(weights, C), C))
-
-
-def by_numpy(weights: Tensor, covariance: Tensor) -> Any:
-    A, C = weights.numpy().astype(float), covariance.numpy().astype(float)
-    factors = np.linalg.lstsq(A @ C @ A.T, A @ C, rcond=None)[0]
-    return 1 - np.trace(C @ A.T @ factors) / np.trace(C)
-
-
-def word_by_word(weights: Tensor, C: Tensor) -> float:
-    inner = torch.linalg.pinv(weights @ C @ weights.T)
-    return sum(float(C[i, i] - C[i] @ weights.T @ inner @ weights @ C[i]) for i in range(len(C))) / float(C.trace())
-
-
-def by_inverse(weights: Tensor, C: Tensor) -> float:
-    return 1 - (C @ weights.T @ torch.linalg.inv(weights @ C @ weights.T) @ weights @ C).trace() / C.trace()
-
-
-def by_limit(weights: Tensor, C: Tensor, **limits: float) -> float:
-    A, C = weights.double(), C.double()
-    return float(1 - (C @ A.T @ torch.linalg.pinv(A @ C @ A.T, **limits) @ A @ C).trace() / C.trace())
-
-
-def by_diagonal(A: Tensor, C: Tensor) -> Tensor:
-    return 1 - (C @ A.T / (A @ C @ A.T).diagonal() @ A @ C).trace() / C.trace()
-
-
-def projector(A: Tensor) -> Tensor:
-    return A.T @ torch.linalg.pinv(A @ A.T) @ A
-
-
 def by_einsum(X: Tensor, W_in: Tensor, W_o: Tensor, num_heads: int) -> Tensor:
     Q, K, V = torch.einsum("bnd,hrpd->rbhnp", X, W_in.unflatten(0, (num_heads, 3, -1)))
     pooled = F.scaled_dot_product_attention(Q, K, V)
@@ -92,31 +54,39 @@ def powers(scores: Tensor) -> Tensor:
 
 
 def heads(weigh: Callable[..., Tensor] = d2l.masked_softmax) -> Callable[..., Tensor]:
-    """The function of the debugging exercise, by a batch that stands first."""
+    """The function of the debugging exercise."""
 
     def function(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
-        queries, keys, values = (d2l.transpose_qkv(part.transpose(0, 1), h) for part in (Q, K, V))
+        queries, keys, values = (d2l.transpose_qkv(part, h) for part in (Q, K, V))
         scores = queries @ keys.mT / math.sqrt(queries.shape[2])
-        return d2l.transpose_output(weigh(scores, lens.repeat_interleave(h)) @ values, h).transpose(0, 1)
+        return d2l.transpose_output(weigh(scores, lens.repeat_interleave(h)) @ values, h)
 
     return function
 
 
 def heads_outside(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
     """Row i b + e is head i of example e: here repeat is right."""
-    queries, keys, values = (part.unflatten(2, (h, -1)).permute(2, 1, 0, 3).flatten(0, 1) for part in (Q, K, V))
-    scores = queries @ keys.mT / math.sqrt(queries.shape[2])
-    pooled = d2l.masked_softmax(scores, lens.repeat(h)) @ values
-    return pooled.unflatten(0, (h, -1)).permute(2, 1, 0, 3).flatten(2)
+    queries, keys, values = (torch.cat(part.chunk(h, 2)) for part in (Q, K, V))
+    pooled = d2l.masked_softmax(queries @ keys.mT / math.sqrt(queries.shape[2]), lens.repeat(h)) @ values
+    return torch.cat(pooled.chunk(h), 2)
 
 
 def example_by_example(Q: Tensor, K: Tensor, V: Tensor, lens: Tensor, h: int) -> Tensor:
     output = torch.zeros_like(Q)
     for e, length in enumerate(lens.tolist()):
         for own in torch.arange(Q.shape[2]).chunk(h):
-            scores = Q[:, e, own] @ K[:length, e, own].T / math.sqrt(len(own))
-            output[:, e, own] = scores.softmax(1) @ V[:length, e, own]
+            scores = Q[e][:, own] @ K[e, :length][:, own].T / math.sqrt(len(own))
+            output[e, :, own] = scores.softmax(1) @ V[e, :length][:, own]
     return output
+
+
+def split_by_loop(X: Tensor, h: int) -> Tensor:
+    return torch.stack([part for example in X for part in example.chunk(h, 1)])
+
+
+def split_in_numpy(X: Tensor, h: int) -> Any:
+    b, n, d = X.shape
+    return X.numpy().reshape(b, n, h, d // h).swapaxes(1, 2).reshape(b * h, n, d // h)
 
 
 def hidden(scores: Tensor, lens: Tensor) -> Tensor:
@@ -177,8 +147,7 @@ def maps_filled(fill: float) -> Callable[..., Tensor]:
 
 
 RIGHT: dict[str, list[Any]] = {
-    "measure-heads": [measure(), by_numpy, word_by_word],
-    "use-heads": [(2 / 3, 1 / 3, 0, 1 / 3), torch.tensor([2 / 3, 1 / 3, 1e-9, 1 / 3])],
+    "split-heads": [split_by_loop, split_in_numpy],
     "predict-heads": [(8, PARAMETERS, 1), np.array([8, PARAMETERS, 1])],
     "multi-head-attention": [by_einsum, by_loop, attend_in_numpy],
     "debug-multi-head": [heads(), heads_outside, example_by_example],
@@ -186,19 +155,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("measure-heads", measure(lambda rest, C: rest.trace() / len(C)), "mean squared error"),
-    ("measure-heads", measure(lambda rest, C: (rest.diagonal() / C.diagonal()).mean()), "no mean of ratios"),
-    ("measure-heads", measure(lambda rest, C: rest.sum() / C.sum()), "do not cancel"),
-    ("measure-heads", lambda A, C: measure()(A.mean(0, keepdim=True), C), "do not average the heads"),
-    ("measure-heads", lambda A, C: measure()(A, C * torch.eye(len(C))), "where is the rest of the covariance?"),
-    ("measure-heads", lambda A, C: 1 - (projector(A) @ C).trace() / C.trace(), "on both sides"),
-    ("measure-heads", by_diagonal, "the mixtures of two heads are related, too"),
-    ("measure-heads", lambda A, C: by_limit(A, C, rtol=1e-3), "a limit has to be relative"),
-    ("measure-heads", by_inverse, "Does your way?"),
-    ("measure-heads", lambda A, C: measure()(A, C) + 2e-3, "if you draw numbers, chance is left"),
-    ("use-heads", (0.7, 1 / 3, 0, 1 / 3), "choose any weights"),
-    ("use-heads", (2 / 3, 1 / 3, 0.1, 1 / 3), "solved for the words"),
-    ("use-heads", (2 / 3, 1 / 3, 0, 0.35), "something in common"),
+    ("split-heads", lambda X, h: d2l.transpose_qkv(X.flip(2), h), "number the entries"),
     ("predict-heads", (7, PARAMETERS, 1), "as many products as a head is wide"),
     ("predict-heads", (8, 1000, 1), "count the matrices"),
     ("predict-heads", (8, PARAMETERS, 2), "what do eight narrow heads add up to?"),
