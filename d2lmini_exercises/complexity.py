@@ -1,4 +1,4 @@
-"""Checkers of the chapter "CNN, RNN, self-attention: the costs measured"."""
+"""Checkers of the chapter "CNN, RNN, self-attention: work, waiting, path"."""
 
 from __future__ import annotations
 
@@ -241,4 +241,24 @@ def _read_design(answer: Any, num_layers: int, given: str) -> tuple[int, list[in
     return kernel, dilations
 
 
-list_in_order("predict-stack", "design-dilations", "debug-counter", "measure-additive")
+# A dilated causal stack with kernel 2 relative to attention: (n, d) = (30, 8), then (1024, 512).
+ATTENTION = 8 * 30 * 64 + 4 * 900 * 8
+prediction("predict-depth",
+    Number("the first ratio", 5 * 4 * 30 * 64 / ATTENTION, hint="count the layers, then both sides in FLOPs", mistakes={
+        "that is one layer of the stack: how many does it need?": 4 * 30 * 64 / ATTENTION,
+        "that is how many times the stack's FLOPs attention needs": ATTENTION / (5 * 4 * 30 * 64),
+        "that is a stack without dilation: here each layer doubles what is seen": 29 * 4 * 30 * 64 / ATTENTION,
+        "attention has projections, too": 5 * 4 * 30 * 64 / (4 * 900 * 8),
+        "attention mixes, too": 5 * 4 * 30 * 64 / (8 * 30 * 64),
+        "layers come whole: four of them see 16 tokens": 4 * 4 * 30 * 64 / ATTENTION,
+    }, tolerance=0.006),
+    Number("the second ratio", 2.5, hint="write n as 2d: then everything is a multiple of nd²", mistakes={
+        "that is one layer of the stack: how many does it need?": 0.25,
+        "that is how many times the stack's FLOPs attention needs": 0.4,
+        "that is a stack without dilation: here each layer doubles what is seen": 1023 / 4,
+        "both the projections and the mixing count: each is 8nd² here": 5.0,
+    }),
+    right="0.87 and 2.5: wide tokens and deep stacks favour attention",
+)  # fmt: skip
+
+list_in_order("predict-stack", "design-dilations", "debug-counter", "measure-additive", "predict-depth")

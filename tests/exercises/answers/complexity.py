@@ -67,6 +67,7 @@ def with_a_corrected_root(n: int, L: int) -> tuple[int, list[int]]:
 RIGHT: dict[str, list[Any]] = {
     "debug-counter": [counter, lambda n, m, d, num_heads: np.float64(counter(n, m, d, num_heads))],
     "measure-additive": [additive(), lambda n, d, h: sum((2 * n * d * h, 2 * n * d * h, 2 * n**2 * h, 2 * n**2 * d))],
+    "predict-depth": [(0.87, 2.5), torch.tensor([0.8696, 2.5])],
     "predict-stack": [(1600, 1920, 2880), np.array([1600, 1920, 2880])],
     "design-dilations": [
         design,
@@ -88,6 +89,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("measure-additive", measured, "where does your function need whole ones?"),
     ("measure-additive", lambda n, d, h: int(additive()(n, d, h)), "where do you round?"),
     ("predict-stack", (5, 1920, 2880), "all features of k tokens"),
+    ("predict-depth", (0.5, 2.5), "count the layers"),
+    ("predict-depth", (0.87, 3), "write n as 2d"),
     ("predict-stack", (1600, 5, 2880), "token and state"),
     ("predict-stack", (1600, 1920, 5), "four projections, the scores and the mixture"),
     ("design-dilations", designed(lambda k, L: [(k + 1) ** i for i in range(L)]), "there are gaps"),
