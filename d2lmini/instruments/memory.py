@@ -64,7 +64,7 @@ def measure_peak_memory(f: Sequence2Sequence, X: Tensor) -> PeakMemory:
     work space that an operation takes and gives back by itself is not seen: fused kernels, convolutions and fused LSTMs
     need more than this. `measure_activation_memory` finds what is kept between the two passes, which is less.
 
-    Chapter: CNN, RNN, self-attention.
+    Chapter: What a machine makes of it.
 
     Args:
         f: a function of a sequence.

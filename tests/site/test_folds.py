@@ -15,7 +15,7 @@ from tests.site.windows import open_page, open_window
 from tools.notebooks import NOTEBOOKS
 
 FIRST, SECOND = "notebooks/attention-pooling.html", "notebooks/self-attention.html"
-PRINTED = "who: 10.0050"  # the answer to the first prediction of the first chapter
+PRINTED = "34.0341"  # the answer to the first prediction of the first chapter
 
 
 def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter() -> None:
