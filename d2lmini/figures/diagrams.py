@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 
 from d2lmini.checks import check_choice
 from d2lmini.figures.plot import use_svg_display
@@ -29,6 +30,7 @@ def draw_diagram(name: str) -> None:
     Args:
         name: `"attention pooling"` (a query, its scores, the weights and the mixture),
             `"three roles"` (one token as a query, a key and a value),
+            `"clocks"` (three pairs of a sinusoidal encoding as the hands of clocks, at 24 positions),
             `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
             `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
             positions), `"transformer"` (encoder and decoder, and what goes from one to the other) or
@@ -98,6 +100,23 @@ def _draw_three_roles() -> None:
     _draw_arrow(axes, 5.5, 1.2, 7.55, 2.0, *_VALUES)
     for x, y, text in ((6.3, 5.95, "asks"), (6.9, 3.15, "is found by"), (6.9, 1.1, "passes on to")):
         axes.text(x, y, text, ha="center", va="center", fontsize=8)
+
+
+def _draw_clocks() -> None:
+    """Pairs 0, 4 and 8 of an encoding of width 32: the hand points to (sine, cosine)."""
+    axes = plt.figure(figsize=(6.4, 2.0)).add_subplot()
+    axes.set(xlim=(-2.2, 24), ylim=(-3.4, 0.7), aspect="equal")
+    axes.axis("off")
+    for row, (j, colour) in enumerate(zip((0, 4, 8), (_BLUE, _ORANGE, _GREEN), strict=True)):
+        axes.text(-0.8, -1.2 * row, f"clock {j}", ha="right", va="center", fontsize=8)
+        for i in range(24):
+            angle = i * 10000 ** (-2 * j / 32)
+            axes.add_patch(Circle((i, -1.2 * row), 0.44, fc=_PAPER, ec=_GREY, lw=0.6))
+            tip = (i + 0.4 * math.sin(angle), -1.2 * row + 0.4 * math.cos(angle))
+            axes.plot(*zip((i, -1.2 * row), tip, strict=True), color=colour, lw=1.6, linestyle="-")
+    for i in range(0, 24, 5):
+        axes.text(i, -3.2, f"{i}", ha="center", va="center", fontsize=8)
+    axes.text(-0.8, -3.2, "position", ha="right", va="center", fontsize=8)
 
 
 def _draw_multi_head_attention() -> None:
@@ -245,6 +264,7 @@ def _style_arrow(colour: str, dashes: str, width: float, gap: float) -> dict[str
 _DIAGRAMS = {
     "attention pooling": _draw_attention_pooling,
     "three roles": _draw_three_roles,
+    "clocks": _draw_clocks,
     "multi-head attention": _draw_multi_head_attention,
     "architectures": _draw_architectures,
     "transformer": _draw_transformer,

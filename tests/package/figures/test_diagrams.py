@@ -14,6 +14,7 @@ from tests.package.figures.pictures import svg
 STYLE = (resources.files("d2lmini.figures") / "style.mplstyle").read_text("utf-8")
 PARTS = {
     "attention pooling": "query keys scores softmax weights values mixture 0.5 30",
+    "clocks": "clock position 0 4 8 20",
     "three roles": "chī wǒ píngguǒ xǐhuan query key value W_q W_k W_v asks",
     "multi-head attention": "queries keys values W_q^{(1)} W_v^{(h)} o_1 o_h concatenate W_o output",
     "architectures": "x_1 x_2 x_3 x_4 x_5 y_1 y_2 y_3 y_4 y_5",
