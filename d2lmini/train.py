@@ -41,7 +41,7 @@ def train(
     In float64 two processors then end with the same weights to eleven digits or more; at a rate that stays, or in
     float32, with hardly two. Page: The same numbers on every machine.
 
-    Chapter: The Transformer block.
+    Chapter: Positional encoding.
 
     Args:
         make: makes the model. It is called after the seed is set, so that the seed determines all that torch draws.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from d2lmini.checks import check_choice
 from d2lmini.figures.plot import use_svg_display
@@ -109,11 +109,11 @@ def _draw_clocks() -> None:
     axes.axis("off")
     for row, (j, colour) in enumerate(zip((0, 4, 8), (_BLUE, _ORANGE, _GREEN), strict=True)):
         axes.text(-0.8, -1.2 * row, f"clock {j}", ha="right", va="center", fontsize=8)
-        for i in range(24):
-            angle = i * 10000 ** (-2 * j / 32)
-            axes.add_patch(Circle((i, -1.2 * row), 0.44, fc=_PAPER, ec=_GREY, lw=0.6))
-            tip = (i + 0.4 * math.sin(angle), -1.2 * row + 0.4 * math.cos(angle))
-            axes.plot(*zip((i, -1.2 * row), tip, strict=True), color=colour, lw=1.6, linestyle="-")
+        angles = [i * 10000 ** (-2 * j / 32) for i in range(24)]
+        axes.plot(range(24), [-1.2 * row] * 24, "o", color=_PAPER, markeredgecolor=_GREY, markersize=12.5)
+        x = [part for i, angle in enumerate(angles) for part in (i, i + 0.4 * math.sin(angle), math.nan)]
+        y = [part - 1.2 * row for angle in angles for part in (0, 0.4 * math.cos(angle), math.nan)]
+        axes.plot(x, y, color=colour, lw=1.6, linestyle="-")
     for i in range(0, 24, 5):
         axes.text(i, -3.2, f"{i}", ha="center", va="center", fontsize=8)
     axes.text(-0.8, -3.2, "position", ha="right", va="center", fontsize=8)

@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 KINDS = {
     "positions and steps: off by one, restarted, from the wrong end": (
         r"position|offset|shift|\bfirst\b|\blast\b|earlier|later|one too",
-        "[With a causal mask](../notebooks/positional-encoding.ipynb#with-a-causal-mask)",
+        "[Who eats whom?](../notebooks/positional-encoding.ipynb#who-eats-whom)",
     ),
     "heads: split, merged or transposed wrongly": (
         r"transpos|\bheads?\b|split|reshape|merge",
