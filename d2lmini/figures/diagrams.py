@@ -33,7 +33,8 @@ def draw_diagram(name: str) -> None:
             `"clocks"` (three pairs of a sinusoidal encoding as the hands of clocks, at 24 positions),
             `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
             `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
-            positions), `"transformer"` (encoder and decoder, and what goes from one to the other) or
+            positions), `"transformer"` (encoder and decoder, and what goes from one to the other),
+            `"block"` (a Transformer block in pre-norm, with shapes) or
             `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it).
 
     Raises:
@@ -231,6 +232,21 @@ def _draw_residual_streams() -> None:
             _draw_branch(panel, bottom, layer, norm_first=name == "pre-norm")
 
 
+def _draw_block() -> None:
+    """One block in pre-norm: what flows through it, and its shape."""
+    axes = plt.figure(figsize=(4.6, 3.6)).add_subplot()
+    axes.set(xlim=(-1.6, 9), ylim=(-0.3, 9.6))
+    axes.axis("off")
+    axes.plot([1.6, 1.6], [0.1, 8.8], color=_BLUE, lw=2, linestyle="-", zorder=0.5)
+    _draw_arrow(axes, 1.6, 8.7, 1.6, 9.2, _BLUE)
+    for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
+        _draw_branch(axes, bottom, layer, norm_first=True)
+    for y, shape in ((0.0, "(batch, n, d)"), (4.25, "(batch, n, d)"), (9.1, "(batch, n, d)")):
+        axes.text(1.3, y, shape, ha="right", va="center", fontsize=8)
+    axes.text(6.0, 2.6, "tokens look at each other", va="center", fontsize=8)
+    axes.text(6.0, 6.8, "each token by itself:\n(batch, n, 4d) inside", va="center", fontsize=8)
+
+
 def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) -> None:
     """A layer beside the stream, and its norm."""
     top, place_of_norm = (bottom + 3.1, (4.2, bottom + 0.9)) if norm_first else (bottom + 2.4, (1.6, bottom + 3.3))
@@ -268,5 +284,6 @@ _DIAGRAMS = {
     "multi-head attention": _draw_multi_head_attention,
     "architectures": _draw_architectures,
     "transformer": _draw_transformer,
+    "block": _draw_block,
     "residual streams": _draw_residual_streams,
 }

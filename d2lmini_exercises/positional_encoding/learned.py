@@ -53,7 +53,7 @@ def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> list[T
         if held:
             hint = f"frozen: {', '.join(held)}. No optimiser moves what has requires_grad=False"
         raise WrongAnswer("it has parameters that are trained", hint, given=sizes)
-    count, most = sum(parameter.numel() for parameter in trained), num_hiddens * max_len // _SHARE
+    count, most = sum(parameter.numel() for parameter in held.values()), num_hiddens * max_len // _SHARE
     if count > most:
         hint = "positions have to share numbers: two small tables (for what?), or a function of i with a few parameters"
         raise WrongAnswer("it has few parameters", hint, given=sizes, expected=f"{most} at most", got=f"{count}")
@@ -66,16 +66,16 @@ def _read_parameters(layer: nn.Module, num_hiddens: int, max_len: int) -> list[T
 def _expect_gradients(layer: nn.Module, trained: list[Tensor], nothing: Tensor, sizes: str) -> None:
     """What differs between two positions must depend on the parameters, and the gradient must tell; nothing: zeros."""
     rows = layer(nothing)[0]  # (max_len, d)
+    found: tuple[Tensor | None, ...] = ()
+    if rows.requires_grad:  # before a parameter is touched, which a graph would not bear
+        found = torch.autograd.grad((rows * torch.randn_like(rows)).sum(), trained, allow_unused=True)
     kept = [parameter.detach().clone() for parameter in trained]
     with torch.no_grad():
         for parameter in trained:
-            parameter.add_(0.01 * torch.randn_like(parameter))
+            parameter.add_(0.1 * torch.randn_like(parameter))
         moved = (layer(nothing)[0] - rows).diff(dim=0).abs().amax(dim=1)  # (max_len - 1,)
         for parameter, before in zip(trained, kept, strict=True):
             parameter.copy_(before)
-    found: tuple[Tensor | None, ...] = ()
-    if rows.requires_grad:
-        found = torch.autograd.grad((rows * torch.randn_like(rows)).sum(), trained, allow_unused=True)
     if not any(gradient is not None and gradient.abs().max() > 1e-5 for gradient in found):
         hint = "are the parameters used in forward at all, and does the gradient reach them? detach, .data and no_grad "
         hint += "cut it off; and what is computed only once, in __init__, does not follow them"
@@ -176,7 +176,7 @@ _QUERY = {
     "the query has got its position twice": "twice",
 }
 _KEPT = {
-    "{} have no position: what do those of the whole sequence look like?": "none",
+    "{} have no position, or all have that of position 0: what do those of the whole sequence look like?": "none",
     "{} all stand at position 0": "zero",
     "{} stand one place too far on: positions count from 0": "later",
     "{} stand one place too early": "earlier",

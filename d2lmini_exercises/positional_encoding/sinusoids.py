@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -56,10 +58,22 @@ def make_table(
     return P
 
 
+@contextmanager
+def in_float64() -> Iterator[None]:
+    """The default dtype of the chapter, whose code computes large angles in it."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 def use_rows(rows: Any, start: int, num_steps: int, d: int) -> Any:
     """The rows, unless the code stops where even widths from position 0 on do not."""
     try:
-        return rows(start, num_steps, d)
+        with in_float64():
+            return rows(start, num_steps, d)
     except (RuntimeError, IndexError, ValueError) as error:
         if d % 2 == 0 and start == 0:
             raise
@@ -131,7 +145,8 @@ def put_side_by_side(M: Tensor) -> Tensor:
 def use_step(make: Any, delta: int, d: int, i: int) -> Any:
     """M p_i."""
     hint = "return a torch tensor: d numbers go in and d numbers come out"
-    M = expect_shape(make(delta, d), (d, d), claim="M is a tensor of shape (d, d)", hint=hint)
+    with in_float64():
+        M = expect_shape(make(delta, d), (d, d), claim="M is a tensor of shape (d, d)", hint=hint)
     row = make_table(i, 1, d)[0]
     return M @ torch.cat([row[0::2], row[1::2]]).to(M.dtype)
 

@@ -21,7 +21,6 @@ NOT_YET = {
     "reading-reviews": "words cells lines long opening columns paragraph questions asserts statement",
     "relative-positions": "words cells lines long opening columns paragraph questions asserts statement",
     "right-shapes": "words cells lines opening columns paragraph questions asserts statement solution",
-    "transformer-block": "words cells lines long opening columns paragraph questions asserts statement",
     "what-heads-learn": "words cells lines long opening columns paragraph questions asserts statement",
 }
 SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"].get("config", {})

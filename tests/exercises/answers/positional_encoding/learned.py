@@ -135,7 +135,23 @@ def forward(change: Any) -> type[Axes]:
     return type("Changed", (Axes,), {"forward": lambda self, X, offset=0: change(self, X, offset)})
 
 
-RIGHT: dict[str, list[Any]] = {"learnable-positions": [Axes, Embeddings, Frequencies, Projected]}
+class Scaled(nn.Module):
+    """Two small tables, and one number that scales them: a gradient that needs the parameters themselves."""
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__()
+        self.max_len, self.size = max_len, math.isqrt(max_len) + 1
+        self.tables = nn.Parameter(torch.randn(2, self.size, num_hiddens))
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, X: Tensor, offset: int = 0) -> Tensor:
+        if offset + X.shape[1] > self.max_len:
+            raise ValueError
+        i = torch.arange(offset, offset + X.shape[1])
+        return X + self.scale * (self.tables[0, i // self.size] + self.tables[1, i % self.size])
+
+
+RIGHT: dict[str, list[Any]] = {"learnable-positions": [Axes, Embeddings, Frequencies, Projected, Scaled]}
 
 _HINTS: list[tuple[Any, str]] = [
     (Axes(6, 100), "without parentheses"),
