@@ -33,7 +33,7 @@ prediction("predict-block",
         "three matrices in place of two: how much narrower must each of them be?": 64,
         "all three have d on one side and h on the other": 288,
     }),
-    Number("(c)", 5, hint="the mean square of a sum of independent vectors of mean 0 is the sum of their mean squares", mistakes={
+    Number("(c)", 5, hint="mean squares of independent vectors with mean 0 add up: how many are there?", mistakes={
         "mean squares add up, sizes do not": 25,
         "the tokens themselves are in the stream, too": 24**0.5,
         "how many layers does a block have?": 13**0.5,
