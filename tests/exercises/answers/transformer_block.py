@@ -99,7 +99,7 @@ RIGHT: dict[str, list[Any]] = {
 WRONG: list[tuple[str, Any, str]] = [
     ("predict-block", (1, 128, 5), "four d x d projections"),
     ("predict-block", (49728, 100, 5), "three matrices of h x d"),
-    ("predict-block", (49728, 128, 13), "the mean square of a sum"),
+    ("predict-block", (49728, 128, 13), "mean squares of independent vectors"),
     ("add-norm", stacked(lambda X, f: 2 * X + f(norm(X))), "print the stream"),
     ("add-norm", token_by_token, "a layer may look at all tokens of a sequence"),
     ("add-norm", emptied, "change the list itself"),
