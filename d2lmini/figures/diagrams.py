@@ -193,9 +193,9 @@ def _draw_transformer() -> None:
         ),
     ]
     colour, dashes = _KEYS
-    way = [(2.4, tops[0]), (2.4, tops[0] + 0.5), (5.2, tops[0] + 0.5), (5.2, 4.7)]
+    way = [(2.4, tops[0]), (2.4, tops[0] + 0.5), (5.2, tops[0] + 0.5), (5.2, 5.15)]
     axes.plot(*zip(*way, strict=True), color=colour, lw=1.2, linestyle=dashes)
-    _draw_arrow(axes, 5.2, 4.7, 5.9, 4.7, colour, dashes)
+    _draw_arrow(axes, 5.2, 5.15, 5.9, 5.15, colour, dashes)
     axes.text(3.8, tops[0] + 0.85, "keys and values", ha="center", va="center")
     axes.text(8.15, 3.95, "queries", ha="left", va="center", fontsize=8)
     _draw_arrow(axes, 8.0, tops[1], 8.0, tops[1] + 0.45)
@@ -212,8 +212,8 @@ def _draw_column(axes: Axes, x: float, below: str, name: str, layers: Sequence[s
     y = 1.5
     for layer in layers:
         _draw_arrow(axes, x, y, x, y + 0.6)
-        _draw_box(axes, x, y + 0.95, 4.2, layer, (_KEYS if layer == "cross-attention" else _QUERIES)[0])
-        _draw_box(axes, x, y + 1.65, 4.2, "add & norm", _VALUES[0])
+        _draw_box(axes, x, y + 0.95, 4.2, "norm", _VALUES[0])
+        _draw_box(axes, x, y + 1.65, 4.2, f"+ {layer}", (_KEYS if layer == "cross-attention" else _QUERIES)[0])
         y += 2.0
     axes.add_patch(Rectangle((x - 2.3, 1.8), 4.6, y - 1.45, fill=False, ec=_GREY, ls=":", lw=1))
     axes.text(x - 2.2, y + 0.12, name, ha="left", va="center", fontsize=8)

@@ -8,6 +8,4 @@ list_in_order(
     "shifted-targets",
     "cached-attention",
     "check-draft",
-    "squeeze",
-    "use-squeeze",
 )

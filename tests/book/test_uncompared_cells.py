@@ -17,7 +17,7 @@ pytestmark = pytest.mark.recipe("A chapter")
 # How many cells of a chapter that is not yet rewritten are not compared because a training, in float32 at a constant
 # rate, ends elsewhere on another processor. The others have none.
 NOT_YET = {
-    "elsewhere": 1, "encoder-decoder": 9, "images-as-sequences": 10,
+    "elsewhere": 1, "images-as-sequences": 10,
     "reading-reviews": 7, "relative-positions": 11, "right-shapes": 3,
     "what-heads-learn": 6,
 }  # fmt: skip
