@@ -80,16 +80,17 @@ def use(answer: Any, X: Tensor, other: Any, window: int, P: Tensor, W_q: Tensor,
             raise WrongAnswer("the cache is returned", "None stands for an empty cache: return what is to be kept")
         return output, kept
 
-    outputs, caches = [], [None]
+    outputs, caches, sizes = [], [None], [0]
     for x in X.unbind(dim=1):
         output, cache = step(x, caches[-1])
         outputs.append(output)
         caches.append(cache)
+        sizes.append(count_numbers(cache))  # now: the next call might lengthen it
     if other is None:
         return torch.stack(outputs, dim=1)
     batch, n, d = X.shape
-    for i, cache in enumerate(caches):
-        most, got = 2 * window * batch * d, count_numbers(cache)
+    for i, got in enumerate(sizes):
+        most = 2 * window * batch * d
         if got >= most + batch * d:
             raise WrongAnswer(
                 f"the cache holds at most {window} keys and {window} values of {d} numbers for each example",
