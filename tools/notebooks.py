@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -29,6 +30,11 @@ COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
 ASIDE = {"solution", "check"}  # the tags of what is folded: the main line of a chapter stands without it
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
+
+
+def list_chapters() -> list[str]:
+    """The chapters, in the order of the table of contents."""
+    return re.findall(r"^ *- file: notebooks/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"), re.MULTILINE)
 
 
 def is_chapter(text: Path) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 
 from tools import ROOT
-from tools.notebooks import TEXTS
+from tools.notebooks import TEXTS, list_chapters
 
 EXERCISES = re.compile(r"[Ee]xercises? \d+\.\d+(?:(?:,| to| and) \d+\.\d+)*")
 TAG = re.compile(r"\\tag\{(\d+)\.")
@@ -20,11 +20,6 @@ CHAPTER = re.compile(r"\b([Cc]hapters? )(\d+)\b(?!\.)")
 LINK = re.compile(r"\[(\d+)\](?=\(\.\./notebooks/)")
 NUMBER = re.compile(r"\d+(?=\.)")
 READ = ("book/*.md", "d2lmini/**/*.py", "d2lmini_exercises/**/*.py", "tests/exercises/**/*.py", "tests/chapters/*.toml")
-
-
-def list_order() -> list[str]:
-    """The chapters, in the order of the table of contents."""
-    return re.findall(r"notebooks/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"))
 
 
 def read_number(text: str) -> str | None:
@@ -50,7 +45,7 @@ def renumber(text: str, numbers: Mapping[str, str], formulas: Set[str]) -> str:
 
 def main() -> None:
     """Change the numbers of all chapters at once, wherever they are written."""
-    texts = {name: path.read_text("utf-8") for name in list_order() if (path := TEXTS / f"{name}.md").exists()}
+    texts = {name: path.read_text("utf-8") for name in list_chapters() if (path := TEXTS / f"{name}.md").exists()}
     numbers = {old: str(new) for new, text in enumerate(texts.values(), start=1) if (old := read_number(text))}
     formulas = {tag for text in texts.values() for tag in re.findall(r"\\tag\{([\d.]+)\}", text)}
     moved = {old: new for old, new in numbers.items() if old != new}

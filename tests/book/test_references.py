@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.notebooks import TEXTS
-from tools.renumber import list_order
+from tools.notebooks import TEXTS, list_chapters
 
 pytestmark = pytest.mark.recipe("A chapter")
 
@@ -70,7 +69,7 @@ NUMBERED = re.compile(r"\[[Cc]hapter (\d+)\]\((?:\.\./notebooks/)?([\w-]+)\.ipyn
 
 
 def test_a_link_that_names_the_number_of_a_chapter_leads_there() -> None:
-    order = list_order()
+    order = list_chapters()
     for path in sorted(TEXTS.glob("*.md")):
         for number, name in NUMBERED.findall(path.read_text("utf-8")):
             assert order.index(name) + 1 == int(number), f"book/{path.name}: {name} is not {number}; run tools.renumber"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import d2lmini as d2l
+from tools.notebooks import list_chapters
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "book").glob("*.md"))}
@@ -84,8 +85,7 @@ def test_the_signature_is_the_one_that_the_notation_names(name: str) -> None:
 
 @pytest.mark.recipe("A course of your own")
 def test_exercises_have_the_number_of_their_chapter() -> None:
-    order = re.findall(r"notebooks/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"))
-    for number, name in enumerate(order, 1):
+    for number, name in enumerate(list_chapters(), 1):
         for named in re.finditer(r"^### Exercise (\d+)\.\d+", CHAPTERS[name], re.MULTILINE):
             line = CHAPTERS[name].count("\n", 0, named.start()) + 1
             assert int(named[1]) == number, (

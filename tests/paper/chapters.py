@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import yaml
-
 from tools import ROOT
+from tools.notebooks import list_chapters
 
 # Commands of TeX, of a formula that was not set, and words for a tool.
 RAW = re.compile(
@@ -17,12 +16,6 @@ CHINESE = ("我", "喜欢", "吃", "苹果")
 
 def read_text(name: str) -> str:
     return (ROOT / f"book/{name}.md").read_text("utf-8")
-
-
-def list_chapters() -> list[str]:
-    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    files = [chapter["file"] for part in parts for chapter in part["chapters"]]
-    return [file.removeprefix("notebooks/") for file in files if file.startswith("notebooks/")]
 
 
 def read_title(name: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from lxml import etree, html
 
-from tests.paper.chapters import CHINESE, RAW, list_chapters, list_exercises, read_text, read_title
+from tests.paper.chapters import CHINESE, RAW, list_exercises, read_text, read_title
+from tools.notebooks import list_chapters
 from tools.paper import EPUB, PAGE
 from tools.repository import read_version
 

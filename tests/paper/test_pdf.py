@@ -13,7 +13,8 @@ import pikepdf
 import pypdfium2
 import pytest
 
-from tests.paper.chapters import CHINESE, RAW, list_chapters, list_exercises, read_title
+from tests.paper.chapters import CHINESE, RAW, list_exercises, read_title
+from tools.notebooks import list_chapters
 from tools.paper import PDF
 from tools.paper.pdf import BROWSERS, correct_bookmarks, find_browser, find_missing
 

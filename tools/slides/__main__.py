@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from tools import ROOT
+from tools.notebooks import NOTEBOOKS, list_chapters
 from tools.slides import FOLDER
 from tools.slides.arrange import Arrangement, slide_type
 from tools.slides.markup import to_html, to_line
@@ -35,9 +36,7 @@ SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
 
 def list_decks() -> dict[str, int]:
     """The chapters with a cell on a slide, in the order of the contents, and their numbers; another has no deck."""
-    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    files = [chapter["file"] for part in parts for chapter in part["chapters"]]
-    numbered = enumerate((ROOT / f"{file}.ipynb" for file in files if file.startswith("notebooks/")), start=1)
+    numbered = enumerate((NOTEBOOKS / f"{name}.ipynb" for name in list_chapters()), start=1)
     return {
         path.stem: number
         for number, path in numbered
