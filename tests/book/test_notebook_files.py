@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tools.notebooks import (
     to_text,
 )
 from tools.repository import repository_url, setup_cell
+from tools.slides.arrange import Arrangement
 
 pytestmark = pytest.mark.recipe("A chapter")
 
@@ -240,3 +242,8 @@ def test_the_notebook_is_small(chapter: str) -> None:
     assert size <= MOST_KIB, (
         f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw fewer points, or print less"
     )
+
+
+@each_chapter
+def test_the_slides_find_what_they_show(chapter: str) -> None:
+    Arrangement().preprocess(deepcopy(read(chapter)), {"metadata": {"name": chapter}})

@@ -19,11 +19,16 @@ _KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 
 def read(chapter: str) -> tuple[list[str], list[str]]:
-    """The code of a chapter before its exercises, and the names of these."""
-    before, names = [], []
+    """The code of a chapter before its exercises, and the names of those that do not ask for it again."""
+    before, names, again = [], [], False
     for cell in nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4).cells:
-        names += re.findall(r'd2l\.check\("([^"]+)"', cell.source) if cell.cell_type == "code" else []
-        if cell.cell_type == "code" and not names:
+        if cell.cell_type != "code":
+            heading = re.search(r"^### Exercise .*", cell.source, re.MULTILINE)
+            again = "From an empty cell" in heading[0] if heading else again
+            continue
+        asked = re.findall(r'd2l\.check\("([^"]+)"', cell.source)
+        names += [] if again else asked
+        if not (names or asked):
             before.append(cell.source)
     return before, sorted({*names})
 

@@ -14,7 +14,7 @@ from tools.slides import FOLDER
 from tools.slides.__main__ import list_decks
 
 CHAPTERS = list(list_decks())
-LECTURE = range(15, 26)  # how many slides a chapter has; a course of shorter lectures says so here
+LECTURE = range(8, 26)  # how many slides a chapter has: half a lecture, or a whole one
 
 
 @functools.cache

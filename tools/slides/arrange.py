@@ -122,12 +122,18 @@ def add_part(slides: list[Slide], part: Part, shown: list[Block], title: str, be
         slides.append(Slide(title, part.level or 2))
     if said:
         slides[-1].cells.append(make_cell(said, "-" if begins else "fragment"))
+    keep(slides[-1], part)
     if asked and any(cell.get("outputs") for cell in slides[-1].cells):
         slides.append(Slide(title))
+        keep(slides[-1], part)
     if asked:
         slides[-1].cells.append(make_cell(asked, "fragment" if slides[-1].cells else "-"))
-    if part.text and part.text not in slides[-1].notes:
-        slides[-1].notes.append(part.text)
+
+
+def keep(slide: Slide, part: Part) -> None:
+    """Give the speaker of a slide the whole text of a part."""
+    if part.text and part.text not in slide.notes:
+        slide.notes.append(part.text)
 
 
 def add_code(slides: list[Slide], cell: NotebookNode, title: str) -> None:
