@@ -60,10 +60,10 @@ def check_divides(part: str, num_parts: int, whole: str, size: int) -> None:
         raise ValueError(f"{whole} must be divisible by {part}, got {whole}={size} and {part}={num_parts}")
 
 
-def check_offset(offset: int) -> None:
+def check_start(start: int) -> None:
     """Check that the position of a first token is one from which float64 can count on."""
-    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= 2**52:
-        raise ValueError(f"offset must be an integer of at least 0 (and at most 2**52), got {offset!r}")
+    if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start <= 2**52:
+        raise ValueError(f"start must be an integer of at least 0 (and at most 2**52), got {start!r}")
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------------
@@ -242,21 +242,21 @@ def check_steps(num_queries: int, num_keys: int) -> None:
         raise ValueError(f"the queries are the last of the keys, so 0 <= num_queries <= num_keys must hold, {found}")
 
 
-def check_room(X: Tensor, offset: int | Tensor, max_len: int, num_hiddens: int) -> None:
+def check_room(X: Tensor, start: int | Tensor, max_len: int, num_hiddens: int) -> None:
     """Check that a table of `max_len` positions covers those of `X`, `(batch, steps, num_hiddens)`."""
     check_shapes({"num_hiddens": num_hiddens}, X=(X, "batch steps num_hiddens"))
     check_floats(X=X)
-    if isinstance(offset, Tensor) and offset.dim() != 0:
-        check_integers("offset", offset)
-        check_one_length_each("offset", offset, (X.shape[0],))
-        _, last = read_range(offset) or (0, -math.inf)
-    elif isinstance(offset, torch.SymInt) or torch.jit.is_tracing():  # type: ignore[attr-defined]
+    if isinstance(start, Tensor) and start.dim() != 0:
+        check_integers("start", start)
+        check_one_length_each("start", start, (X.shape[0],))
+        _, last = read_range(start) or (0, -math.inf)
+    elif isinstance(start, torch.SymInt) or torch.jit.is_tracing():  # type: ignore[attr-defined]
         last = -math.inf  # not a number yet
     else:
-        check_offset(offset)  # type: ignore[arg-type]
-        last = offset  # type: ignore[assignment]
+        check_start(start)  # type: ignore[arg-type]
+        last = start  # type: ignore[assignment]
     if last + X.shape[1] > max_len:
-        begins = f" that begins at position offset={last}" if last else ""
+        begins = f" that begins at position start={last}" if last else ""
         raise ValueError(f"a sequence of length {X.shape[1]}{begins} does not fit into max_len={max_len}")
 
 

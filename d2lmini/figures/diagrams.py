@@ -31,6 +31,7 @@ def draw_diagram(name: str) -> None:
         name: `"attention pooling"` (a query, its scores, the weights and the mixture),
             `"three roles"` (one token as a query, a key and a value),
             `"clocks"` (three pairs of a sinusoidal encoding as the hands of clocks, at 24 positions),
+            `"turned hands"` (two features of a query and a key, before and after both move on),
             `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
             `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
             positions), `"transformer"` (encoder and decoder, and what goes from one to the other),
@@ -50,14 +51,8 @@ def _draw_attention_pooling() -> None:
     axes = plt.figure(figsize=(5.6, 2.7)).add_subplot()
     axes.set(xlim=(0, 14), ylim=(0.3, 6.3))
     axes.axis("off")
-    for x, name in (
-        (1.0, "query"),
-        (4.0, "keys"),
-        (6.03, "scores"),
-        (8.35, "weights"),
-        (11.0, "values"),
-        (13.2, "mixture"),
-    ):
+    titles = ((1.0, "query"), (4.0, "keys"), (6.03, "scores"), (8.35, "weights"), (11.0, "values"), (13.2, "mixture"))
+    for x, name in titles:
         axes.text(x, 6.0, name, ha="center", va="center", fontsize=8)
     _draw_box(axes, 1.0, 2.9, 1.7, "doing", _QUERIES[0])
     axes.add_patch(
@@ -120,6 +115,20 @@ def _draw_clocks() -> None:
     axes.text(-0.8, -3.2, "position", ha="right", va="center", fontsize=8)
 
 
+def _draw_turned_hands() -> None:
+    """Two features of a query at position 1 and a key at 5, before and after 100 steps of 0.1 radians."""
+    _, panels = plt.subplots(1, 2, figsize=(4.4, 2.3))
+    for panel, start in zip(panels, (0, 100), strict=True):
+        panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", title=f"{start} words in front")
+        panel.axis("off")
+        panel.plot(0, 0, "o", color=_PAPER, markeredgecolor=_GREY, markersize=84)
+        for name, length, angle, position, role in (("q", 0.95, 0.5, 1, _QUERIES), ("k", 0.65, 1.3, 5, _KEYS)):
+            turned = angle + 0.1 * (start + position)
+            x, y = length * math.cos(turned), length * math.sin(turned)
+            _draw_arrow(panel, 0, 0, x, y, *role)
+            panel.text(x * (1 + 0.2 / length), y * (1 + 0.2 / length), name, ha="center", va="center")
+
+
 def _draw_multi_head_attention() -> None:
     """Projections, attention in each head, concatenation, one more projection."""
     axes = plt.figure(figsize=(4.8, 3.7)).add_subplot()
@@ -179,18 +188,13 @@ def _draw_network(panel: Axes, edges: Sequence[Edge], path: Sequence[Edge]) -> N
 
 def _draw_transformer() -> None:
     """Encoder and decoder of a Transformer, and what goes from one to the other."""
-    axes = plt.figure(figsize=(4.9, 4.5)).add_subplot()
-    axes.set(xlim=(0, 10.6), ylim=(0, 10.4))
+    axes = plt.figure(figsize=(4.9, 5.0)).add_subplot()
+    axes.set(xlim=(0, 10.6), ylim=(0, 11.5))
     axes.axis("off")
+    decoder = ["causal self-attention", "cross-attention", "feed-forward"]
     tops = [
         _draw_column(axes, 2.4, "source tokens", "N encoder blocks", ["self-attention", "feed-forward"]),
-        _draw_column(
-            axes,
-            8.0,
-            "target tokens so far",
-            "N decoder blocks",
-            ["causal self-attention", "cross-attention", "feed-forward"],
-        ),
+        _draw_column(axes, 8.0, "target tokens so far", "N decoder blocks", decoder),
     ]
     colour, dashes = _KEYS
     way = [(2.4, tops[0]), (2.4, tops[0] + 0.5), (5.2, tops[0] + 0.5), (5.2, 5.15)]
@@ -217,7 +221,9 @@ def _draw_column(axes: Axes, x: float, below: str, name: str, layers: Sequence[s
         y += 2.0
     axes.add_patch(Rectangle((x - 2.3, 1.8), 4.6, y - 1.45, fill=False, ec=_GREY, ls=":", lw=1))
     axes.text(x - 2.2, y + 0.12, name, ha="left", va="center", fontsize=8)
-    return y + 0.35
+    _draw_arrow(axes, x, y, x, y + 0.75)
+    _draw_box(axes, x, y + 1.1, 4.2, "norm", _VALUES[0])
+    return y + 1.45
 
 
 def _draw_residual_streams() -> None:
@@ -281,6 +287,7 @@ _DIAGRAMS = {
     "attention pooling": _draw_attention_pooling,
     "three roles": _draw_three_roles,
     "clocks": _draw_clocks,
+    "turned hands": _draw_turned_hands,
     "multi-head attention": _draw_multi_head_attention,
     "architectures": _draw_architectures,
     "transformer": _draw_transformer,

@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from d2lmini.checks import check_number, check_room, check_size
 
 
-def make_angles(num_steps: int, size: int, base: float = 10000.0, offset: int = 0) -> Tensor:
-    """The angles i ωⱼ with ωⱼ = base^(-2j / size), for the positions i = offset, offset + 1, ..., in float64.
+def make_angles(num_steps: int, size: int, base: float = 10000.0, start: int = 0) -> Tensor:
+    """The angles i ωⱼ with ωⱼ = base^(-2j / size), for the positions i = start, start + 1, ..., in float64.
 
     They are computed on the CPU, because some devices have no float64. Returns `(num_steps, size / 2, rounded up)`.
     """
     frequencies = base ** (-torch.arange(0, size, 2, dtype=torch.float64, device="cpu") / size)  # (size / 2,)
-    positions = torch.arange(num_steps, device="cpu") + offset  # (num_steps,)
+    positions = torch.arange(num_steps, device="cpu") + start  # (num_steps,)
     return positions[:, None] * frequencies  # (num_steps, size / 2)
 
 
@@ -54,28 +54,30 @@ class _AddedEncoding(nn.Module):
         """Set `P`, of the shape, device and dtype of `empty`."""
         raise NotImplementedError
 
-    def forward(self, X: Tensor, offset: int | Tensor = 0) -> Tensor:
-        """Add the positions `offset`, `offset + 1`, ... to the tokens.
+    def forward(self, X: Tensor, start: int | Tensor = 0, *, offset: int | Tensor | None = None) -> Tensor:
+        """Add the positions `start`, `start + 1`, ... to the tokens.
 
         Args:
             X: `(batch, steps, num_hiddens)`.
-            offset: position of the first token; more than 0 if earlier tokens have been seen, as in decoding. Or
+            start: position of the first token; more than 0 if earlier tokens have been seen, as in decoding. Or
                 integers `(batch,)`, one for each example; -n means n tokens of padding, also at position 0. These are
                 checked only where they can be read: not under `vmap` or while a graph is recorded.
+            offset: an older name of `start`.
 
         Returns:
             `(batch, steps, num_hiddens)`, in the dtype of `X`, after dropout.
 
         Raises:
-            ValueError: if `X` has another shape or is not floating-point, `offset` is not an integer of at least 0 or
+            ValueError: if `X` has another shape or is not floating-point, `start` is not an integer of at least 0 or
                 not one integer for each example, or a position lies beyond `max_len`.
         """
-        check_room(X, offset, *self.P.shape[1:])
-        if isinstance(offset, Tensor) and offset.dim() == 1:
-            steps = torch.arange(X.shape[1], device=offset.device)  # (steps,)
-            P = self.P[0, (offset[:, None] + steps).clamp(min=0)]  # (batch, steps, num_hiddens)
+        start = start if offset is None else offset
+        check_room(X, start, *self.P.shape[1:])
+        if isinstance(start, Tensor) and start.dim() == 1:
+            steps = torch.arange(X.shape[1], device=start.device)  # (steps,)
+            P = self.P[0, (start[:, None] + steps).clamp(min=0)]  # (batch, steps, num_hiddens)
         else:
-            P = self.P[:, offset : offset + X.shape[1]]  # (1, steps, num_hiddens)
+            P = self.P[:, start : start + X.shape[1]]  # (1, steps, num_hiddens)
         return self.dropout(X + P.to(X.dtype))  # (batch, steps, num_hiddens)
 
 

@@ -7,11 +7,13 @@ from torch import Tensor
 
 from d2lmini.attention.numerics import at_least_float32
 from d2lmini.attention.scheme import RelativePositions
-from d2lmini.checks import check_choice, check_number, check_offset, check_pairs, check_positions
+from d2lmini.checks import check_choice, check_number, check_pairs, check_positions, check_start
 from d2lmini.positions.added import make_angles
 
 
-def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: str = "adjacent") -> Tensor:
+def apply_rotary(
+    X: Tensor, start: int = 0, *, base: float = 10000.0, pairing: str = "adjacent", offset: int | None = None
+) -> Tensor:
     """Turn pairs of features by an angle that grows with the position (Su et al., 2021).
 
         (x, y)  →  (x cos iωⱼ - y sin iωⱼ,  x sin iωⱼ + y cos iωⱼ),   ωⱼ = base^(-2j / size)
@@ -23,10 +25,11 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
 
     Args:
         X: `(..., steps, size)`, with `size` even. Half precision is turned in float32.
-        offset: position of the first step, an integer of at least 0.
+        start: position of the first step, an integer of at least 0.
         base: the larger it is, the more slowly the last pairs turn; at least 1.
         pairing: which features form pair j: `"adjacent"` ones, 2j and 2j + 1, as in the paper, or those of two
             `"halves"`, j and j + size / 2, as in GPT-NeoX. They are the same up to a permutation.
+        offset: an older name of `start`.
 
     Returns:
         A tensor of the shape and dtype of `X`.
@@ -35,10 +38,11 @@ def apply_rotary(X: Tensor, offset: int = 0, *, base: float = 10000.0, pairing: 
         ValueError: if `X` has fewer than two dimensions, an odd size or a dtype that is not floating-point, or another
             argument is not allowed.
     """
+    start = start if offset is None else offset
     check_rotation(base, pairing)
-    check_offset(offset)
+    check_start(start)
     check_pairs("X", X)
-    return turn(X, make_angles(X.shape[-2], X.shape[-1], base, offset), pairing)
+    return turn(X, make_angles(X.shape[-2], X.shape[-1], base, start), pairing)
 
 
 def turn(X: Tensor, angles: Tensor, pairing: str) -> Tensor:

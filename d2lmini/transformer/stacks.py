@@ -69,11 +69,11 @@ class _Stack(nn.Module):
         if self.writes:
             self.dense = nn.Linear(num_hiddens, vocab_size, device=device, dtype=dtype)
 
-    def embed(self, tokens: Tensor, offset: int | Tensor = 0) -> Tensor:
+    def embed(self, tokens: Tensor, start: int | Tensor = 0) -> Tensor:
         """Turn tokens `(batch, steps)` into vectors `(batch, steps, num_hiddens)`, plus what the scheme adds."""
         check_tokens(tokens, self.embedding.num_embeddings)
         X = self.embedding(tokens)  # (batch, steps, num_hiddens)
-        X = X if isinstance(self.on_tokens, nn.Identity) else self.on_tokens(X, offset=offset)
+        X = X if isinstance(self.on_tokens, nn.Identity) else self.on_tokens(X, start)
         return self.dropout(X)
 
 
@@ -151,7 +151,7 @@ class _Decoder(_Stack):
         """
         check_state(state, tokens, len(self.blks), len(self.blks) if self.block.crosses else 0)
         first = state.num_steps if state.left_padding is None else state.num_steps - state.left_padding
-        X = self.embed(tokens, offset=first)  # (batch, steps, num_hiddens)
+        X = self.embed(tokens, first)  # (batch, steps, num_hiddens)
         mask = state.show_tokens(tokens.shape[1])  # (batch, 1, 1, all steps)
         past, all_weights = [], []
         for i, blk in enumerate(self.blks):

@@ -19,7 +19,7 @@ _SHARE = 4  # a table of one row for each position may be so many times larger
 
 @checker("learnable-positions", trained=True, untried="other dtypes, a GPU, how fast it is")
 def check_learnable_positions(answer: Any) -> str:
-    """`answer(num_hiddens, max_len)`: a module with `forward(X, offset=0)` that adds positions, from few parameters."""
+    """`answer(num_hiddens, max_len)`: a module with `forward(X, start=0)` that adds positions, from few parameters."""
     if isinstance(answer, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses")
     expect_function(answer)
@@ -93,7 +93,7 @@ def _differ(a: Tensor, b: Tensor) -> bool:
 
 
 def _expect_places(layer: nn.Module, X: Tensor, nothing: Tensor, sizes: str) -> None:
-    """The same rows are added to every sequence, whatever the tokens are, from the row `offset` on."""
+    """The same rows are added to every sequence, whatever the tokens are, from the row `start` on."""
     output, rows, alone = layer(X), layer(nothing)[0], layer(torch.zeros_like(X))
     if _differ(layer(X), output):
         hint = "what is random in forward is new in each call: make it in __init__"
@@ -105,12 +105,12 @@ def _expect_places(layer: nn.Module, X: Tensor, nothing: Tensor, sizes: str) -> 
         hint = "position 0 is position 0 in each sequence: does a dimension of your table stand for the batch?"
         raise WrongAnswer("all sequences of a batch get the same encodings", hint, given=sizes)
     n = X.shape[1]
-    for offset in (None, 1, 7, len(rows) // 2, len(rows) - n):
-        shifted, first = output if offset is None else layer(X, offset=offset), offset or 0
+    for start in (None, 1, 7, len(rows) // 2, len(rows) - n):
+        shifted, first = output if start is None else layer(X, start), start or 0
         if _differ(shifted, X + rows[first : first + n]):
-            hint = "the first token of X stands at position offset, the next one after it, however long the sequence is"
-            hint = hint if _differ(shifted, output) or not offset else "offset is not used"
-            raise WrongAnswer("token i stands at offset + i", hint, given=f"{sizes}; offset = {offset}")
+            hint = "the first token of X stands at position start, the next one after it, however long the sequence is"
+            hint = hint if _differ(shifted, output) or not start else "start is not used"
+            raise WrongAnswer("token i stands at start + i", hint, given=f"{sizes}; start = {start}")
     distances = torch.cdist(rows.double(), rows.double()).fill_diagonal_(1)
     if distances.min() < 1e-4:
         alike = "positions {} and {} are alike".format(*divmod(int(distances.argmin()), len(rows)))
@@ -121,16 +121,16 @@ def _expect_places(layer: nn.Module, X: Tensor, nothing: Tensor, sizes: str) -> 
 def _expect_end(layer: nn.Module, nothing: Tensor, sizes: str) -> None:
     """One position more than max_len is a ValueError."""
     max_len = nothing.shape[1]
-    for n, offset in ((max_len, 1), (1, max_len)):
+    for n, start in ((max_len, 1), (1, max_len)):
         got = "no error"
         try:
-            layer(nothing[:, :n], offset=offset)
+            layer(nothing[:, :n], start)
         except ValueError:
             continue
         except Exception as error:
             got = type(error).__name__
-        hint = "the last position is offset + n - 1: compare it with max_len, and raise ValueError yourself"
-        given = f"{sizes}; n, offset = {n}, {offset}"
+        hint = "the last position is start + n - 1: compare it with max_len, and raise ValueError yourself"
+        given = f"{sizes}; n, start = {n}, {start}"
         raise WrongAnswer("what lies beyond max_len is a ValueError", hint, given=given, expected="ValueError", got=got)
 
 
@@ -163,10 +163,10 @@ def use(answer: Any, layer: Any, encoding: Any, X: Tensor) -> Any:
 _PLACES: dict[str, Place] = {
     "none": lambda encoding, Z: Z,
     "zero": lambda encoding, Z: encoding(Z.flatten(0, 1)[:, None]).view_as(Z),
-    "later": lambda encoding, Z: encoding(Z, offset=1),
+    "later": lambda encoding, Z: encoding(Z, 1),
     "earlier": lambda encoding, Z: torch.cat([encoding(Z[:, :1]), encoding(Z[:, 1:])], 1),
     "twice": lambda encoding, Z: encoding(encoding(Z)),
-    "newest": lambda encoding, Z: encoding(Z, offset=Z.shape[1] - 1),
+    "newest": lambda encoding, Z: encoding(Z, Z.shape[1] - 1),
 }
 _QUERY = {
     "where does the newest token stand? Its query has no position": "none",
@@ -192,8 +192,8 @@ exercise("debug-decoding", decode,
             "d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)", _CALLED,
         ),
         Case(
-            f"{draw(5, X=(2, 12, 6))}; layer = d2l.DotProductAttention(0); encoding = lambda X, offset=0: "
-            "X / 2 + torch.arange(offset, offset + X.shape[1])[:, None] / 20", _CALLED,
+            f"{draw(5, X=(2, 12, 6))}; layer = d2l.DotProductAttention(0); encoding = lambda X, start=0, offset=0: "
+            "X / 2 + torch.arange(start + offset, start + offset + X.shape[1])[:, None] / 20", _CALLED,
         ),
     ),
     {
@@ -214,7 +214,7 @@ exercise("debug-decoding", decode,
         "how many tokens are kept? The newest one asks all those before it": tuple(
             partial(decode, asked=lambda kept, most=most: kept[:, -most:]) for most in range(2, 12)
         ),
-        "positions come from encoding(X, offset=...): are there some of your own?":
+        "positions come from encoding(X, start=...): are there some of your own?":
             lambda layer, encoding, X: decode(layer, d2l.PositionalEncoding(X.shape[2], 0), X),
         "encoding need not add a table to X: is it called with the tokens themselves?":
             lambda layer, encoding, X: decode(layer, lambda Z: Z + encoding(0 * Z), X),

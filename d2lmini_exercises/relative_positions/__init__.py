@@ -2,4 +2,4 @@
 
 from d2lmini_exercises.core import list_in_order
 
-list_in_order("predict-relative", "debug-rotary", "measure-window", "use-window", "rotary-base", "rotary-picture")
+list_in_order("predict-relative", "debug-rotary", "measure-window", "use-window", "debug-stretching", "rotary-picture")

@@ -182,33 +182,70 @@ exercise("debug-rotary", attend,
 )  # fmt: skip
 
 
-def find_base(
-    length: int, p: int,
-    *, steps: int = -1, half: float = math.pi, power: Any = lambda p: p / (p - 2), last: Any = float,
-) -> Any:  # fmt: skip
-    """The base of a given length, right unless told otherwise."""
-    return last(((length + steps) / half) ** power(p))
+def stretch(
+    positions: Tensor, p: int, L: int, s: float, window: int | None = None,
+    *, keeps: Any = lambda window, L: window is not None and window <= L, width: Any = lambda p: p,
+    turns: Any = lambda omega, L, s: L * omega / (2 * math.pi), ramp: Any = lambda r: ((r - 1) / 31).clamp(0, 1),
+    join: Any = lambda gamma, omega, s: gamma * omega + (1 - gamma) * omega / s, scaled: Any = lambda i, s: i,
+) -> Tensor:  # fmt: skip
+    """The angles of YaRN, right unless told otherwise."""
+    omega = 10000 ** -(torch.arange(0, p, 2, dtype=torch.float64) / width(p))
+    if not keeps(window, L):
+        omega = join(ramp(turns(omega, L, s)), omega, s)
+        positions = scaled(positions, s)
+    return positions[:, None] * omega
 
 
-exercise("rotary-base", find_base,
+TURNS: Any = {"turns": lambda omega, L, s: s * L * omega / (2 * math.pi)}
+SCALED: Any = {"scaled": lambda i, s: i / s}
+WINDOW: Any = {"keeps": lambda window, L: False}
+exercise("debug-stretching", stretch,
     tuple(
-        Case(f"length, p = {length}, {p}", tolerance=2e-5 * find_base(length, p))
-        for length, p in ((100, 10), (33, 4), (4096, 64), (2, 6))
+        f"positions, p, L, s, window = torch.arange({n}), {p}, {L}, {s}, {window}"
+        for n, p, L, s, window in (
+            (9, 8, 1000, 4, None), (5, 16, 512, 8, 32), (12, 64, 2048, 2.5, 4096), (7, 8, 100, 4, 100),
+            (7, 8, 100, 4, 101),
+        )
     ),
     {
-        "do not round": ({"last": math.floor}, {"last": math.ceil}),
-        "the slowest pair has the exponent (p - 2)/p, not 1": {"power": lambda p: 1},
-        "the largest 2j is p - 2, not p - 1": {"power": lambda p: p / (p - 1)},
-        "solve for the base: the exponent goes to the other side as p/(p - 2)": {"power": lambda p: (p - 2) / p},
-        "that is the inverse of a base: its exponent has a minus in ω": {"power": lambda p: -p / (p - 2)},
-        "the exponent is 2j/p, not j/p": {"power": lambda p: 2 * p / (p - 2)},
-        "a head has p/2 pairs, and the exponent of the slowest is (p - 2)/p": {"power": lambda p: p / (p / 2 - 2)},
-        "which pair is the slowest? Not the second one": {"power": lambda p: p / 2},
-        "half a turn is π, in radians: where is it?": ({"half": 2 * math.pi}, {"half": 180}, {"half": 1}),
-        "a half turn in all the steps: divide by π, do not multiply": {"half": 1 / math.pi},
-        "a wavelength is a whole turn: how far is half a turn?": {"half": math.pi / 2},
-        "from the first to the last position there are length - 1 steps": ({"steps": 0}, {"steps": 1}),
+        "YaRN changes frequencies: are the positions divided as well?":
+            (SCALED, SCALED | TURNS, SCALED | WINDOW, SCALED | TURNS | WINDOW),
+        "which turns count: those that the pair makes in training, or those in the longer text?":
+            (TURNS, TURNS | WINDOW),
+        "a layer with a window of at most L positions: does it ever meet an offset that is new?": (
+            WINDOW, {"keeps": lambda window, L: window is not None and window < L}
+        ),
+        "a window of more than L positions: does it meet no offset that is new?": (
+            {"keeps": lambda window, L: window is not None},
+            {"keeps": lambda window, L: window is not None and window <= L + 1},
+        ),
+        "without a window, a layer must be stretched: which of its frequencies change?": (
+            {"join": lambda gamma, omega, s: omega},
+            {"keeps": lambda window, L: window is None or window > L},
+        ),
+        "a pair that turns often keeps its frequency, a slow one is slowed: yours has it the other way round":
+            {"join": lambda gamma, omega, s: (1 - gamma) * omega + gamma * omega / s},
+        "that is position interpolation: which pairs must keep their frequency?":
+            {"join": lambda gamma, omega, s: omega / s},
+        "slower pairs are divided by s, not multiplied":
+            {"join": lambda gamma, omega, s: gamma * omega + (1 - gamma) * omega * s},
+        "blend the frequencies, not the wavelengths":
+            {"join": lambda gamma, omega, s: 1 / (gamma / omega + (1 - gamma) * s / omega)},
+        "a turn is 2π radians": tuple(
+            {"turns": lambda omega, L, s, turn=turn: L * omega / turn} for turn in (1, math.pi)
+        ),
+        "the first position is 0, and a pair turns by ω in each of L steps: count the turns of L":
+            {"turns": lambda omega, L, s: (L - 1) * omega / (2 * math.pi)},
+        "a part of at least 0 and at most 1: where is it clamped?": {"ramp": lambda r: (r - 1) / 31},
+        "α is 1 and β is 32": tuple(
+            {"ramp": lambda r, a=a, b=b: ((r - a) / (b - a)).clamp(0, 1)}
+            for a, b in ((0, 32), (1, 33), (1, 2), (0, 31))
+        ),
+        "between 1 and 32 turns a part is blended in, in a straight line": (
+            {"ramp": lambda r: (r > 1).double()}, {"ramp": lambda r: (r >= 32).double()}
+        ),
+        "the exponent of pair j is 2j/p": ({"width": lambda p: p - 2}, {"width": lambda p: 2 * p}),
     },
-    claim="the slowest pair turns by half a turn, no more", verified="right for four lengths and widths",
-    hint="write the angle of the slowest pair after length - 1 steps, set it to π, and solve for the base", together=2,
+    claim="these are the angles that YaRN gives", verified="right for five layers, with small, large and no windows",
+    hint="print γ and the frequency of each pair, for a layer without a window first",
 )  # fmt: skip

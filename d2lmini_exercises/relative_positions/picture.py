@@ -16,9 +16,9 @@ from d2lmini_exercises.engine import draw, exercise
 Turn = Callable[..., Tensor]
 
 
-def by_column(part: Tensor, *, times: int = 1, wide: int = 1, offset: int = 0, pairing: str = "adjacent") -> Tensor:
+def by_column(part: Tensor, *, times: int = 1, wide: int = 1, start: int = 0, pairing: str = "adjacent") -> Tensor:
     steps, size = part.shape[-2:]
-    return turn(part, times * make_angles(steps, wide * size, offset=offset)[:, : size // 2], pairing)
+    return turn(part, times * make_angles(steps, wide * size, start=start)[:, : size // 2], pairing)
 
 
 def by_row(part: Tensor, **told: Any) -> Tensor:
@@ -58,7 +58,7 @@ def reshaped(part: Tensor) -> Tensor:
 def by_parity(part: Tensor) -> Tensor:
     """As if every odd row stood at 1, and every even one at 0."""
     odd = torch.arange(len(part))[:, None, None] % 2 == 1
-    return torch.where(odd, by_column(part[..., None, :], offset=1)[..., 0, :], part)
+    return torch.where(odd, by_column(part[..., None, :], start=1)[..., 0, :], part)
 
 
 def alternate(X: Tensor, width: int) -> Tensor:
@@ -80,7 +80,7 @@ exercise("rotary-picture",
         "the first half must turn by the row": {"first": torch.clone},
         "both halves turn by the row": {"second": by_row},
         "both halves turn by the column": {"first": by_column},
-        "rows and columns count from 0": either(offset=1),
+        "rows and columns count from 0": either(start=1),
         "pairs are neighbours: features 0 and 1, 2 and 3": either(pairing="halves"),
         "a row further down turns further: yours only tell odd rows from even ones": {"first": by_parity},
         "split first, then turn: the frequencies of each half are those of width p/2, not of p":

@@ -53,10 +53,10 @@ class _Restarting(DecoderOnlyTransformer):
 
     late: int | None = None
 
-    def embed(self, tokens: Tensor, offset: int | Tensor = 0) -> Tensor:
-        if isinstance(offset, int) and offset > 0:
-            offset = 0 if self.late is None else offset + self.late
-        return super().embed(tokens, offset)
+    def embed(self, tokens: Tensor, start: int | Tensor = 0) -> Tensor:
+        if isinstance(start, int) and start > 0:
+            start = 0 if self.late is None else start + self.late
+        return super().embed(tokens, start)
 
 
 class _Late(_Restarting):
@@ -66,10 +66,10 @@ class _Late(_Restarting):
 class _Crowded(DecoderOnlyTransformer):
     """All tokens of a later step stand at the position of its first."""
 
-    def embed(self, tokens: Tensor, offset: int | Tensor = 0) -> Tensor:
-        if not (isinstance(offset, int) and offset > 0):
-            return super().embed(tokens, offset)
-        return torch.cat([super(_Crowded, self).embed(tokens[:, [i]], offset) for i in range(tokens.shape[1])], dim=1)
+    def embed(self, tokens: Tensor, start: int | Tensor = 0) -> Tensor:
+        if not (isinstance(start, int) and start > 0):
+            return super().embed(tokens, start)
+        return torch.cat([super(_Crowded, self).embed(tokens[:, [i]], start) for i in range(tokens.shape[1])], dim=1)
 
 
 def _take(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:

@@ -18,7 +18,6 @@ NOT_YET = {
     "elsewhere": "words long opening columns paragraph questions asserts",
     "images-as-sequences": "words cells lines long columns paragraph questions asserts statement solution",
     "reading-reviews": "words cells lines long opening columns paragraph questions asserts statement",
-    "relative-positions": "words cells lines long opening columns paragraph questions asserts statement",
     "right-shapes": "words cells lines opening columns paragraph questions asserts statement solution",
     "what-heads-learn": "words cells lines long opening columns paragraph questions asserts statement",
 }

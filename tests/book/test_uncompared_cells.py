@@ -18,7 +18,7 @@ pytestmark = pytest.mark.recipe("A chapter")
 # rate, ends elsewhere on another processor. The others have none.
 NOT_YET = {
     "elsewhere": 1, "images-as-sequences": 10,
-    "reading-reviews": 7, "relative-positions": 11, "right-shapes": 3,
+    "reading-reviews": 7, "right-shapes": 3,
     "what-heads-learn": 6,
 }  # fmt: skip
 # Where times come from.

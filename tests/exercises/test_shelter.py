@@ -34,7 +34,7 @@ class UnheardOf(BaseException):
 
 def check_measurement(answer: Callable[[float, int], Any], capsys: pytest.CaptureFixture[str]) -> str:
     """What is printed about an answer to a quick exercise that asks for a number."""
-    d2l.check("rotary-base", answer)
+    d2l.check("measure-window", answer)
     return capsys.readouterr().out
 
 
@@ -55,7 +55,7 @@ def test_every_error_is_reported(error: BaseException, capsys: pytest.CaptureFix
 
 def test_a_keyboard_interrupt_passes_through() -> None:
     with pytest.raises(KeyboardInterrupt):
-        d2l.check("rotary-base", raises(KeyboardInterrupt()))
+        d2l.check("measure-window", raises(KeyboardInterrupt()))
 
 
 def test_a_long_message_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_another_alarm_goes_on() -> None:
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     signal.setitimer(signal.ITIMER_REAL, 1000, 500)
     try:
-        d2l.check("rotary-base", lambda length, p: 1.0)
+        d2l.check("measure-window", lambda length, p: 1.0)
         left, interval = signal.getitimer(signal.ITIMER_REAL)
         assert 0 < left <= 1000 and interval == 500 and signal.getsignal(signal.SIGALRM) == signal.SIG_IGN
     finally:
@@ -181,7 +181,7 @@ def test_everything_is_left_as_it_was() -> None:
         return 1.0
 
     before = look()
-    d2l.check("rotary-base", meddle)
+    d2l.check("measure-window", meddle)
     assert look() == before
 
 
@@ -205,7 +205,7 @@ def test_printing_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
 
     out = check_measurement(chatter, capsys)
     assert out.startswith("a few words\nb") and out.count("prints more than is shown") == 1
-    assert len(out) < 4500 and "✗ rotary-base: this does not hold yet" in out
+    assert len(out) < 4500 and "✗ measure-window: this does not hold yet" in out
 
 
 SELF: list[Any] = []

@@ -115,10 +115,10 @@ def test_a_panel_fits_can_be_touched_and_no_choice_moves_the_page(browser: Any, 
 @night
 def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str) -> None:
     """The lines on the number of the position and on that 3 further; the hands turned by as much."""
-    with open_panel(browser, server, "notebooks/relative-positions.html", width=390) as (_, panel):
+    with open_panel(browser, server, "notebooks/positional-encoding.html", width=390) as (_, panel):
         middle = "all => all.map(e => e.getBoundingClientRect()).map(e => (e.left + e.right) / 2)"
         angle = "all => all.map(e => e.getScreenCTM()).map(({ a, b }) => Math.atan2(b, a))"
-        for pair, turn in ((0, 1.0), (3, 0.001)):
+        for pair, turn in ((0, 1.0), (2, 10000 ** (-4 / 6))):
             panel.locator(f"input[value=a{pair}]").check()
             for position in (0, 5, 11):
                 panel.locator(f"input[value=b{position}]").check()

@@ -65,14 +65,14 @@ def picture(X: Tensor, base: float = 10000) -> Tensor:
 def clamped(X: Tensor) -> Tensor:
     """No row stands further down than at 5."""
     first, second = X.chunk(2, dim=-1)
-    rows = [d2l.apply_rotary(row[:, None], offset=min(r, 5))[:, 0] for r, row in enumerate(first)]
+    rows = [d2l.apply_rotary(row[:, None], start=min(r, 5))[:, 0] for r, row in enumerate(first)]
     return torch.cat([torch.stack(rows), d2l.apply_rotary(second)], dim=-1)
 
 
 def row_by_row(X: Tensor) -> Tensor:
     """Right: a loop over the rows, each at its own position."""
     half = X.shape[-1] // 2
-    rows = [d2l.apply_rotary(row[:, None, :half], offset=r)[:, 0] for r, row in enumerate(X)]
+    rows = [d2l.apply_rotary(row[:, None, :half], start=r)[:, 0] for r, row in enumerate(X)]
     return torch.cat([torch.stack(rows), d2l.apply_rotary(X[..., half:])], dim=-1)
 
 
@@ -93,7 +93,7 @@ def rotary(scale: Callable[[int], float] = math.sqrt) -> Callable[[Tensor, Tenso
 
 
 def with_package(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
-    turned = d2l.apply_rotary(Q, offset=len(K) - len(Q)), d2l.apply_rotary(K)
+    turned = d2l.apply_rotary(Q, start=len(K) - len(Q)), d2l.apply_rotary(K)
     return (turned[0] @ turned[1].T / math.sqrt(K.shape[1])).softmax(1) @ V
 
 
@@ -101,27 +101,27 @@ def by_offsets(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
     """Right: only keys are turned, by how far they stand from the query."""
     outputs = []
     for i, q in enumerate(Q, start=len(K) - len(Q)):
-        turned = [d2l.apply_rotary(k[None], offset=abs(j - i))[0] for j, k in enumerate(K)]
-        back = [d2l.apply_rotary(q[None], offset=abs(j - i))[0] for j in range(len(K))]
+        turned = [d2l.apply_rotary(k[None], start=abs(j - i))[0] for j, k in enumerate(K)]
+        back = [d2l.apply_rotary(q[None], start=abs(j - i))[0] for j in range(len(K))]
         scores = torch.stack([q @ t if j >= i else b @ K[j] for j, (t, b) in enumerate(zip(turned, back, strict=True))])
         outputs.append((scores / math.sqrt(len(q))).softmax(0) @ V)
     return torch.stack(outputs)
 
 
-def base(length: int, p: int) -> float:
-    return float(((length - 1) / math.pi) ** (p / (p - 2)))
+def yarn(positions: Tensor, p: int, L: int, s: float, window: int | None = None) -> Tensor:
+    """Right: pair by pair, in plain numbers."""
+    columns = []
+    for j in range(p // 2):
+        omega = 10000 ** (-2 * j / p)
+        slowed = min(max((32 - L * omega / math.tau) / 31, 0), 1) if window is None or window > L else 0
+        columns.append(positions * (omega + slowed * (omega / s - omega)))
+    return torch.stack(columns, dim=1)
 
 
-def by_bisection(length: int, p: int) -> float:
-    """Right: the angle falls with the base."""
-    low, high = -50.0, 50.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        if (length - 1) * math.exp(-middle * (p - 2) / p) > math.pi:
-            low = middle
-        else:
-            high = middle
-    return math.exp(low)
+def half(positions: Tensor, p: int, L: int, s: float, window: int | None = None) -> Tensor:
+    """Wrong: only pairs of the second half are stretched."""
+    omega = 10000 ** (-torch.arange(0, p, 2) / p)
+    return positions[:, None] * torch.cat([omega[: p // 4], omega[p // 4 :] / s])
 
 
 RIGHT: dict[str, list[Any]] = {
@@ -134,7 +134,7 @@ RIGHT: dict[str, list[Any]] = {
     "use-window": [(10, 1179), [10.0, 1179.0]],
     "rotary-picture": [picture, row_by_row],
     "debug-rotary": [rotary(), with_package, by_offsets],
-    "rotary-base": [base, by_bisection],
+    "debug-stretching": [yarn, lambda *given: yarn(*given).float()],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -158,7 +158,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("rotary-picture", lambda X: X + (picture(X) - X).detach(), "is a part of the way cut off?"),
     ("debug-rotary", rotary(scale=lambda p: math.sqrt(12)), "compare turned queries"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q, K[-10:], V[-10:]), "compare turned queries"),
+    ("debug-stretching", half, "print γ"),
+    ("debug-stretching", lambda i, p, L, s, window=None: 1.01 * yarn(i, p, L, s, window), "print γ"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q, 2 * K - K.detach(), V), "is a part of the way cut off?"),
-    ("rotary-base", lambda length, p: base(length, 10), "solve for the base"),
-    ("rotary-base", lambda length, p: 10000, "solve for the base"),
 ]

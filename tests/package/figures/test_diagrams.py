@@ -18,6 +18,7 @@ PARTS = {
     "three roles": "chī wǒ píngguǒ xǐhuan query key value W_q W_k W_v asks",
     "multi-head attention": "queries keys values W_q^{(1)} W_v^{(h)} o_1 o_h concatenate W_o output",
     "architectures": "x_1 x_2 x_3 x_4 x_5 y_1 y_2 y_3 y_4 y_5",
+    "turned hands": "q k",
     "transformer": "encoder decoder self-attention cross-attention feed-forward norm keys values logits",
     "block": "attention feed-forward norm + (batch, n, d) 4d",
     "residual streams": "attention feed-forward norm +",

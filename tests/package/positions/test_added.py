@@ -43,12 +43,13 @@ def test_in_float64_the_table_is_float64() -> None:
 
 @pytest.mark.parametrize("encoding", BOTH)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_rows_are_added_from_the_offset_on_in_the_dtype_of_the_input(encoding: Any, dtype: torch.dtype) -> None:
+def test_rows_are_added_from_the_start_on_in_the_dtype_of_the_input(encoding: Any, dtype: torch.dtype) -> None:
     layer, X = encoding(6, 0.0, 10), torch.randn(2, 4, 6).to(dtype)
     before = X.clone()
-    for offset in (0, 3, 6):
-        output = layer(X, offset)
-        assert output.dtype == dtype and torch.equal(output, X + layer.P[:, offset : offset + 4].to(dtype))
+    for start in (0, 3, 6):
+        output = layer(X, start)
+        assert output.dtype == dtype and torch.equal(output, X + layer.P[:, start : start + 4].to(dtype))
+        assert torch.equal(layer(X, offset=start), output)  # the older name
     assert torch.equal(X, before)
 
 
@@ -78,8 +79,8 @@ def test_the_learned_table_is_trained_where_it_was_used() -> None:
 @pytest.mark.parametrize("kind", BOTH)
 def test_each_example_may_begin_at_a_position_of_its_own(kind: Any) -> None:
     module, X = kind(6, 0.0, 12), torch.randn(3, 4, 6)
-    found = module(X, offset=torch.tensor([0, 8, -2]))
-    torch.testing.assert_close(found[:2], torch.cat([module(X[:1]), module(X[1:2], offset=8)]))
+    found = module(X, start=torch.tensor([0, 8, -2]))
+    torch.testing.assert_close(found[:2], torch.cat([module(X[:1]), module(X[1:2], start=8)]))
     torch.testing.assert_close(found[2:, 2:], module(X[2:, 2:]))  # the two before are padding
     torch.testing.assert_close(found[2, :2], X[2, :2] + module.P[0, 0])
 
@@ -90,15 +91,15 @@ WRONG: list[Row] = [
         row
         for encoding in BOTH
         for row in [
-            (encoding(4, 0.0, 10), "max_len", {"length 11": (torch.zeros(1, 11, 4),), "offset=7": (X, 7)}),
+            (encoding(4, 0.0, 10), "max_len", {"length 11": (torch.zeros(1, 11, 4),), "start=7": (X, 7)}),
             (
                 encoding(4, 0.0, 10),
                 "X",
                 {"(1, 4, 5)": (torch.zeros(1, 4, 5),), "(4, 4)": (X[0],), "int64": (X.long(),)},
             ),
-            (encoding(4, 0.0, 10), "offset", {repr(n): (X, n) for n in (-1, 1.0, 2**53, True)}),
-            (encoding(4, 0.0, 10), "max_len", {"offset=9": (X, torch.tensor([0, 9, 0]))}),
-            (encoding(4, 0.0, 10), "offset", {"(2,)": (X, torch.tensor([0, 1])), "float32": (X, X[:, 0, 0])}),
+            (encoding(4, 0.0, 10), "start", {repr(n): (X, n) for n in (-1, 1.0, 2**53, True)}),
+            (encoding(4, 0.0, 10), "max_len", {"start=9": (X, torch.tensor([0, 9, 0]))}),
+            (encoding(4, 0.0, 10), "start", {"(2,)": (X, torch.tensor([0, 1])), "float32": (X, X[:, 0, 0])}),
             (encoding, "num_hiddens", {"0": (0, 0.0)}),
             (encoding, "max_len", {"0": (4, 0.0, 0), "2.5": (4, 0.0, 2.5)}),
         ]

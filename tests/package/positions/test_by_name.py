@@ -69,7 +69,7 @@ WIDE = torch.zeros(1, 1, 2, 6)
 WRONG: list[Row] = [
     (d2l.apply_rotary, "X", {"list": ([1.0],), "(4,)": (SOME[0],), "int64": (SOME.long(),)}),
     (d2l.apply_rotary, "size", {"5": (torch.zeros(2, 5),), "0": (torch.zeros(2, 0),)}),
-    (d2l.apply_rotary, "offset", {repr(n): (SOME, n) for n in (-1, 2**53)}),
+    (d2l.apply_rotary, "start", {repr(n): (SOME, n) for n in (-1, 2**53)}),
     (lambda base: d2l.apply_rotary(SOME, base=base), "base", BASES),
     (d2l.RotaryEmbedding, "base", BASES),
     (lambda pairing: d2l.RotaryEmbedding(pairing=pairing), "pairing", {"'half'": ("half",)}),

@@ -104,7 +104,7 @@ WRONG += [
     *[(call, "X", {"9": (torch.zeros(2, 5, 9),), "64": (ROWS.double(),), "int64": (ROWS.long(),)}) for call in TAKERS],
     *[(call, "X", {"(3, 8)": (ROWS[0],), "list": ([[1.0]],)}) for call in TAKERS[:-1]],
     (NETWORK, "X", {"str": ("X",)}),
-    (WRITER.step, "offset", {"10": (TWO, FULL)}),
+    (WRITER.step, "start", {"10": (TWO, FULL)}),
     (d2l.DotProductAttention, "dropout", {"nan": (math.nan,)}),
     (d2l.AdditiveAttention, "dropout", {"True": (2, 2, 2, True)}),
     (d2l.PositionalEncoding, "dropout", {"-0.1": (4, -0.1)}),

@@ -171,7 +171,7 @@ _HINTS: list[tuple[Any, str]] = [
     (forward(lambda self, X, offset: self.rows(X, offset)), "return X plus the encodings"),
     (forward(lambda self, X, offset: X * self.rows(X, offset)), "used in forward at all"),
     (forward(lambda self, X, offset: X.relu() + self.rows(X, offset)), "does it multiply X?"),
-    (forward(lambda self, X, offset: X + self.rows(X, 0)), "offset is not used"),
+    (forward(lambda self, X, offset: X + self.rows(X, 0)), "start is not used"),
     (forward(lambda self, X, offset: X + self.of(torch.arange(offset, offset + len(X))).mT), "run it yourself"),
     (forward(lambda self, X, offset: X + self.rows(X, offset) + torch.rand(X.shape)), "make it in __init__"),
 ]

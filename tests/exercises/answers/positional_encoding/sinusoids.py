@@ -80,7 +80,7 @@ def fit(delta: int, d: int) -> Tensor:
 
 def decode(layer: Any, encoding: Any, X: Tensor) -> Tensor:
     """One token after the other."""
-    tokens = [encoding(X[:, i : i + 1], offset=i) for i in range(X.shape[1])]
+    tokens = [encoding(X[:, i : i + 1], start=i) for i in range(X.shape[1])]
     pasts = [torch.cat(tokens[: i + 1], dim=1) for i in range(X.shape[1])]
     return torch.cat([layer(past[:, -1:], past, past) for past in pasts], dim=1)
 
