@@ -10,14 +10,24 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from d2lmini.checks import check_choice
+from d2lmini.figures.parts import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    KEYS,
+    ORANGE,
+    PAPER,
+    QUERIES,
+    VALUES,
+    draw_arrow,
+    draw_box,
+    style_arrow,
+)
 from d2lmini.figures.plot import use_svg_display
+from d2lmini.figures.stacks import draw_block, draw_induction_heads, draw_residual_streams, draw_transformer
 
 __all__ = ["draw_diagram"]
-
-# Colours of the style: a dark page replaces them.
-_BLUE, _ORANGE, _GREEN = "#0a5fb4", "#b34700", "#00785c"
-_GREY, _INK, _PAPER = "#59636e", "#1f2328", "#ffffff"
-_QUERIES, _KEYS, _VALUES = ((_BLUE, "-"), (_ORANGE, "--"), (_GREEN, "-."))
 
 Edge = tuple[tuple[int, int], tuple[int, int]]  # from (position, level) to (position, level)
 
@@ -35,8 +45,9 @@ def draw_diagram(name: str) -> None:
             `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
             `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
             positions), `"transformer"` (encoder and decoder, and what goes from one to the other),
-            `"block"` (a Transformer block in pre-norm, with shapes) or
-            `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it).
+            `"block"` (a Transformer block in pre-norm, with shapes),
+            `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it) or
+            `"induction heads"` (a head that notes what stood before, and one that looks for it).
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
@@ -54,9 +65,9 @@ def _draw_attention_pooling() -> None:
     titles = ((1.0, "query"), (4.0, "keys"), (6.03, "scores"), (8.35, "weights"), (11.0, "values"), (13.2, "mixture"))
     for x, name in titles:
         axes.text(x, 6.0, name, ha="center", va="center", fontsize=8)
-    _draw_box(axes, 1.0, 2.9, 1.7, "doing", _QUERIES[0])
+    draw_box(axes, 1.0, 2.9, 1.7, "doing", QUERIES[0])
     axes.add_patch(
-        FancyBboxPatch((6.4, 0.6), 0.8, 4.6, boxstyle="round,pad=0,rounding_size=0.12", fc=_PAPER, ec=_INK, lw=1.4)
+        FancyBboxPatch((6.4, 0.6), 0.8, 4.6, boxstyle="round,pad=0,rounding_size=0.12", fc=PAPER, ec=INK, lw=1.4)
     )
     axes.text(6.8, 2.9, "softmax", ha="center", va="center", rotation=90)
     rows = (
@@ -67,14 +78,14 @@ def _draw_attention_pooling() -> None:
     )
     for row, (key, score, weight, value) in enumerate(rows):
         y = 4.85 - 1.3 * row
-        _draw_arrow(axes, 1.85, 2.9, 2.35, y, *_QUERIES)
-        _draw_box(axes, 4.05, y, 3.4, key, _KEYS[0])
+        draw_arrow(axes, 1.85, 2.9, 2.35, y, *QUERIES)
+        draw_box(axes, 4.05, y, 3.4, key, KEYS[0])
         axes.text(6.03, y, f"{score}", ha="center", va="center")
-        axes.add_patch(Rectangle((7.5, y - 0.25), 1.8 * weight, 0.5, fc=_GREY, ec=_INK, lw=0.8))
+        axes.add_patch(Rectangle((7.5, y - 0.25), 1.8 * weight, 0.5, fc=GREY, ec=INK, lw=0.8))
         axes.text(9.6, y, f"{weight:.1f} ×", ha="right", va="center")
-        _draw_box(axes, 11.0, y, 1.3, f"{value}", _VALUES[0])
-        _draw_arrow(axes, 11.65, y, 12.55, 2.9, *_VALUES)
-    _draw_box(axes, 13.2, 2.9, 1.2, "30")
+        draw_box(axes, 11.0, y, 1.3, f"{value}", VALUES[0])
+        draw_arrow(axes, 11.65, y, 12.55, 2.9, *VALUES)
+    draw_box(axes, 13.2, 2.9, 1.2, "30")
 
 
 def _draw_three_roles() -> None:
@@ -82,18 +93,18 @@ def _draw_three_roles() -> None:
     axes = plt.figure(figsize=(4.5, 2.5)).add_subplot()
     axes.set(xlim=(0, 11.3), ylim=(0.5, 6.3))
     axes.axis("off")
-    _draw_box(axes, 1.2, 3.2, 2.2, "chī (eat)")
-    for y, name, (colour, dashes) in ((5.2, "query", _QUERIES), (3.2, "key", _KEYS), (1.2, "value", _VALUES)):
-        _draw_arrow(axes, 2.3, 3.2, 3.8, y, colour, dashes)
+    draw_box(axes, 1.2, 3.2, 2.2, "chī (eat)")
+    for y, name, (colour, dashes) in ((5.2, "query", QUERIES), (3.2, "key", KEYS), (1.2, "value", VALUES)):
+        draw_arrow(axes, 2.3, 3.2, 3.8, y, colour, dashes)
         x = 3.3 if name == "key" else 2.5
         axes.text(x, 0.55 * y + 1.75, f"$W_{name[0]}$", ha="center", va="center")
-        _draw_box(axes, 4.65, y, 1.7, name, colour)
+        draw_box(axes, 4.65, y, 1.7, name, colour)
     for y, word in ((5.8, "wǒ (I)"), (4.6, "píngguǒ (apples)"), (2.2, "xǐhuan (like)")):
-        _draw_box(axes, 9.4, y, 3.7, word)
-    _draw_arrow(axes, 5.5, 5.2, 7.55, 5.8, *_QUERIES)
-    _draw_arrow(axes, 5.5, 5.2, 7.55, 4.6, *_QUERIES)
-    _draw_arrow(axes, 7.55, 2.4, 5.5, 3.2, *_KEYS)
-    _draw_arrow(axes, 5.5, 1.2, 7.55, 2.0, *_VALUES)
+        draw_box(axes, 9.4, y, 3.7, word)
+    draw_arrow(axes, 5.5, 5.2, 7.55, 5.8, *QUERIES)
+    draw_arrow(axes, 5.5, 5.2, 7.55, 4.6, *QUERIES)
+    draw_arrow(axes, 7.55, 2.4, 5.5, 3.2, *KEYS)
+    draw_arrow(axes, 5.5, 1.2, 7.55, 2.0, *VALUES)
     for x, y, text in ((6.3, 5.95, "asks"), (6.9, 3.15, "is found by"), (6.9, 1.1, "passes on to")):
         axes.text(x, y, text, ha="center", va="center", fontsize=8)
 
@@ -103,10 +114,10 @@ def _draw_clocks() -> None:
     axes = plt.figure(figsize=(6.4, 2.0)).add_subplot()
     axes.set(xlim=(-2.2, 24), ylim=(-3.4, 0.7), aspect="equal")
     axes.axis("off")
-    for row, (j, colour) in enumerate(zip((0, 4, 8), (_BLUE, _ORANGE, _GREEN), strict=True)):
+    for row, (j, colour) in enumerate(zip((0, 4, 8), (BLUE, ORANGE, GREEN), strict=True)):
         axes.text(-0.8, -1.2 * row, f"clock {j}", ha="right", va="center", fontsize=8)
         angles = [i * 10000 ** (-2 * j / 32) for i in range(24)]
-        axes.plot(range(24), [-1.2 * row] * 24, "o", color=_PAPER, markeredgecolor=_GREY, markersize=12.5)
+        axes.plot(range(24), [-1.2 * row] * 24, "o", color=PAPER, markeredgecolor=GREY, markersize=12.5)
         x = [part for i, angle in enumerate(angles) for part in (i, i + 0.4 * math.sin(angle), math.nan)]
         y = [part - 1.2 * row for angle in angles for part in (0, 0.4 * math.cos(angle), math.nan)]
         axes.plot(x, y, color=colour, lw=1.6, linestyle="-")
@@ -121,11 +132,11 @@ def _draw_turned_hands() -> None:
     for panel, start in zip(panels, (0, 100), strict=True):
         panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", title=f"{start} words in front")
         panel.axis("off")
-        panel.plot(0, 0, "o", color=_PAPER, markeredgecolor=_GREY, markersize=84)
-        for name, length, angle, position, role in (("q", 0.95, 0.5, 1, _QUERIES), ("k", 0.65, 1.3, 5, _KEYS)):
+        panel.plot(0, 0, "o", color=PAPER, markeredgecolor=GREY, markersize=84)
+        for name, length, angle, position, role in (("q", 0.95, 0.5, 1, QUERIES), ("k", 0.65, 1.3, 5, KEYS)):
             turned = angle + 0.1 * (start + position)
             x, y = length * math.cos(turned), length * math.sin(turned)
-            _draw_arrow(panel, 0, 0, x, y, *role)
+            draw_arrow(panel, 0, 0, x, y, *role)
             panel.text(x * (1 + 0.2 / length), y * (1 + 0.2 / length), name, ha="center", va="center")
 
 
@@ -134,22 +145,22 @@ def _draw_multi_head_attention() -> None:
     axes = plt.figure(figsize=(4.8, 3.7)).add_subplot()
     axes.set(xlim=(0, 10), ylim=(0, 8))
     axes.axis("off")
-    inputs = {"queries": (2.2, *_QUERIES), "keys": (5.0, *_KEYS), "values": (7.8, *_VALUES)}
+    inputs = {"queries": (2.2, *QUERIES), "keys": (5.0, *KEYS), "values": (7.8, *VALUES)}
     for name, (x, colour, _) in inputs.items():
-        _draw_box(axes, x, 0.4, 1.8, name, colour)
+        draw_box(axes, x, 0.4, 1.8, name, colour)
     for middle, index in ((2.2, "1"), (7.8, "h")):
         for (x, colour, dashes), letter, shift in zip(inputs.values(), "qkv", (-1.35, 0, 1.35), strict=True):
-            _draw_arrow(axes, x, 0.75, middle + shift, 2.05, colour, dashes)
-            _draw_box(axes, middle + shift, 2.4, 1.1, f"$W_{letter}^{{({index})}}$", colour)
-            _draw_arrow(axes, middle + shift, 2.75, middle + shift, 3.55, colour, dashes)
-        _draw_box(axes, middle, 3.9, 3.9, "attention pooling $f$")
-        _draw_arrow(axes, middle, 4.25, middle, 5.15)
+            draw_arrow(axes, x, 0.75, middle + shift, 2.05, colour, dashes)
+            draw_box(axes, middle + shift, 2.4, 1.1, f"$W_{letter}^{{({index})}}$", colour)
+            draw_arrow(axes, middle + shift, 2.75, middle + shift, 3.55, colour, dashes)
+        draw_box(axes, middle, 3.9, 3.9, "attention pooling $f$")
+        draw_arrow(axes, middle, 4.25, middle, 5.15)
         axes.text(middle + 0.2, 4.65, f"$o_{index}$", va="center")
     axes.text(5.0, 3.1, "…", fontsize=14, ha="center", va="center")
-    _draw_box(axes, 5.0, 5.5, 9.5, r"concatenate: $[o_1;\ \ldots;\ o_h]$")
-    _draw_arrow(axes, 5.0, 5.85, 5.0, 6.35)
-    _draw_box(axes, 5.0, 6.7, 1.3, "$W_o$")
-    _draw_arrow(axes, 5.0, 7.05, 5.0, 7.5)
+    draw_box(axes, 5.0, 5.5, 9.5, r"concatenate: $[o_1;\ \ldots;\ o_h]$")
+    draw_arrow(axes, 5.0, 5.85, 5.0, 6.35)
+    draw_box(axes, 5.0, 6.7, 1.3, "$W_o$")
+    draw_arrow(axes, 5.0, 7.05, 5.0, 7.5)
     axes.text(5.0, 7.72, "output", ha="center", va="center")
 
 
@@ -175,112 +186,15 @@ def _draw_architectures() -> None:
 def _draw_network(panel: Axes, edges: Sequence[Edge], path: Sequence[Edge]) -> None:
     for start, end in edges:
         if (start, end) in path:
-            panel.annotate("", end, start, arrowprops=_style_arrow(_ORANGE, "-", 2.2, 9))
+            panel.annotate("", end, start, arrowprops=style_arrow(ORANGE, "-", 2.2, 9))
         else:
-            panel.plot(*zip(start, end, strict=True), color=_GREY, linewidth=0.7, linestyle="-")
+            panel.plot(*zip(start, end, strict=True), color=GREY, linewidth=0.7, linestyle="-")
     top = max(end[1] for _, end in edges)
     for i in range(5):
         for level in range(top + 1):
-            panel.plot(i, level, "o", color=_BLUE, markersize=7, zorder=3)
+            panel.plot(i, level, "o", color=BLUE, markersize=7, zorder=3)
         panel.text(i, -0.55, f"$x_{i + 1}$", ha="center", va="center")
         panel.text(i, top + 0.4, f"$y_{i + 1}$", ha="center", va="center")
-
-
-def _draw_transformer() -> None:
-    """Encoder and decoder of a Transformer, and what goes from one to the other."""
-    axes = plt.figure(figsize=(4.9, 5.0)).add_subplot()
-    axes.set(xlim=(0, 10.6), ylim=(0, 11.5))
-    axes.axis("off")
-    decoder = ["causal self-attention", "cross-attention", "feed-forward"]
-    tops = [
-        _draw_column(axes, 2.4, "source tokens", "N encoder blocks", ["self-attention", "feed-forward"]),
-        _draw_column(axes, 8.0, "target tokens so far", "N decoder blocks", decoder),
-    ]
-    colour, dashes = _KEYS
-    way = [(2.4, tops[0]), (2.4, tops[0] + 0.5), (5.2, tops[0] + 0.5), (5.2, 5.15)]
-    axes.plot(*zip(*way, strict=True), color=colour, lw=1.2, linestyle=dashes)
-    _draw_arrow(axes, 5.2, 5.15, 5.9, 5.15, colour, dashes)
-    axes.text(3.8, tops[0] + 0.85, "keys and values", ha="center", va="center")
-    axes.text(8.15, 3.95, "queries", ha="left", va="center", fontsize=8)
-    _draw_arrow(axes, 8.0, tops[1], 8.0, tops[1] + 0.45)
-    _draw_box(axes, 8.0, tops[1] + 0.8, 4.2, "linear")
-    _draw_arrow(axes, 8.0, tops[1] + 1.14, 8.0, tops[1] + 1.6)
-    axes.text(8.0, tops[1] + 1.8, "logits of the next token", ha="center", va="center")
-
-
-def _draw_column(axes: Axes, x: float, below: str, name: str, layers: Sequence[str]) -> float:
-    """Blocks of layers, each with its norm; returns the height at which their output leaves."""
-    axes.text(x, 0.15, below, ha="center", va="center")
-    _draw_arrow(axes, x, 0.35, x, 0.8)
-    _draw_box(axes, x, 1.15, 4.2, "embedding + positions")
-    y = 1.5
-    for layer in layers:
-        _draw_arrow(axes, x, y, x, y + 0.6)
-        _draw_box(axes, x, y + 0.95, 4.2, "norm", _VALUES[0])
-        _draw_box(axes, x, y + 1.65, 4.2, f"+ {layer}", (_KEYS if layer == "cross-attention" else _QUERIES)[0])
-        y += 2.0
-    axes.add_patch(Rectangle((x - 2.3, 1.8), 4.6, y - 1.45, fill=False, ec=_GREY, ls=":", lw=1))
-    axes.text(x - 2.2, y + 0.12, name, ha="left", va="center", fontsize=8)
-    _draw_arrow(axes, x, y, x, y + 0.75)
-    _draw_box(axes, x, y + 1.1, 4.2, "norm", _VALUES[0])
-    return y + 1.45
-
-
-def _draw_residual_streams() -> None:
-    """The two orders of a Transformer block: norms in the residual stream, and beside it."""
-    _, panels = plt.subplots(1, 2, figsize=(4.4, 3.1))
-    for panel, name in zip(panels, ("post-norm", "pre-norm"), strict=True):
-        panel.set(xlim=(0, 6), ylim=(0, 9.3), title=name)
-        panel.axis("off")
-        panel.plot([1.6, 1.6], [0.1, 8.8], color=_BLUE, lw=2, linestyle="-", zorder=0.5)
-        _draw_arrow(panel, 1.6, 8.7, 1.6, 9.2, _BLUE)
-        for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
-            _draw_branch(panel, bottom, layer, norm_first=name == "pre-norm")
-
-
-def _draw_block() -> None:
-    """One block in pre-norm: what flows through it, and its shape."""
-    axes = plt.figure(figsize=(4.6, 3.6)).add_subplot()
-    axes.set(xlim=(-1.6, 9), ylim=(-0.3, 9.6))
-    axes.axis("off")
-    axes.plot([1.6, 1.6], [0.1, 8.8], color=_BLUE, lw=2, linestyle="-", zorder=0.5)
-    _draw_arrow(axes, 1.6, 8.7, 1.6, 9.2, _BLUE)
-    for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
-        _draw_branch(axes, bottom, layer, norm_first=True)
-    for y, shape in ((0.0, "(batch, n, d)"), (4.25, "(batch, n, d)"), (9.1, "(batch, n, d)")):
-        axes.text(1.3, y, shape, ha="right", va="center", fontsize=8)
-    axes.text(6.0, 2.6, "tokens look at each other", va="center", fontsize=8)
-    axes.text(6.0, 6.8, "each token by itself:\n(batch, n, 4d) inside", va="center", fontsize=8)
-
-
-def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) -> None:
-    """A layer beside the stream, and its norm."""
-    top, place_of_norm = (bottom + 3.1, (4.2, bottom + 0.9)) if norm_first else (bottom + 2.4, (1.6, bottom + 3.3))
-    way = [(1.6, bottom), (4.2, bottom), (4.2, top)]
-    panel.plot(*zip(*way, strict=True), color=_GREY, lw=1.2, linestyle="-", zorder=0.5)
-    _draw_arrow(panel, 4.2, top, 1.85, top)
-    _draw_box(panel, 4.2, top - 1.1, 2.9, layer, _ORANGE)
-    _draw_box(panel, *place_of_norm, 1.5, "norm", _GREEN)
-    panel.plot(1.6, top, "o", color=_PAPER, markeredgecolor=_BLUE, markersize=11)
-    panel.text(1.6, top, "+", ha="center", va="center", zorder=4)
-
-
-def _draw_box(axes: Axes, x: float, y: float, width: float, text: str, colour: str = _INK) -> None:
-    corner = (x - width / 2, y - 0.34)
-    axes.add_patch(
-        FancyBboxPatch(corner, width, 0.68, boxstyle="round,pad=0,rounding_size=0.12", fc=_PAPER, ec=colour, lw=1.4)
-    )
-    axes.text(x, y, text, ha="center", va="center")
-
-
-def _draw_arrow(
-    axes: Axes, x: float, y: float, to_x: float, to_y: float, colour: str = _GREY, dashes: str = "-"
-) -> None:
-    axes.annotate("", (to_x, to_y), (x, y), arrowprops=_style_arrow(colour, dashes, 1.2, 0))
-
-
-def _style_arrow(colour: str, dashes: str, width: float, gap: float) -> dict[str, object]:
-    return {"arrowstyle": "-|>", "color": colour, "linestyle": dashes, "lw": width, "shrinkA": gap, "shrinkB": gap}
 
 
 _DIAGRAMS = {
@@ -290,7 +204,8 @@ _DIAGRAMS = {
     "turned hands": _draw_turned_hands,
     "multi-head attention": _draw_multi_head_attention,
     "architectures": _draw_architectures,
-    "transformer": _draw_transformer,
-    "block": _draw_block,
-    "residual streams": _draw_residual_streams,
+    "transformer": draw_transformer,
+    "block": draw_block,
+    "residual streams": draw_residual_streams,
+    "induction heads": draw_induction_heads,
 }

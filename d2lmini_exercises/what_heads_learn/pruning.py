@@ -13,7 +13,6 @@ from torch import Tensor
 
 from d2lmini_exercises.core import WrongAnswer
 from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.prediction import Number, prediction
 
 Loss = Callable[[Any], Any]
 _MOST = 100  # heads that are read
@@ -247,13 +246,4 @@ exercise("find-twins", find,
     claim="the removal of both costs most beyond the sum",
     verified="the two heads that can stand in for each other, not the two that cost most",
     hint="cost of both, minus cost of the first alone, minus cost of the second alone; the largest one", use=use_twins,
-)  # fmt: skip
-
-prediction("use-twins",
-    Number("the number of models", 3,
-        hint="take the twins of each model; for each of the two, find the question on whose place it looks", mistakes={
-        "print the shares of the two heads: where does each of them look?": (0, 1, 2),
-        "there are three models": (6, 8),
-    }),
-    right="in all three models the twins look for one answer, so one can do the other's work",
 )  # fmt: skip

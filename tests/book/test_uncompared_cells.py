@@ -19,7 +19,6 @@ pytestmark = pytest.mark.recipe("A chapter")
 NOT_YET = {
     "elsewhere": 1, "images-as-sequences": 10,
     "reading-reviews": 7, "right-shapes": 3,
-    "what-heads-learn": 6,
 }  # fmt: skip
 # Where times come from.
 CLOCKS = {"time", "timeit", "Timer", "perf_counter", "monotonic", "process_time", "datetime"}

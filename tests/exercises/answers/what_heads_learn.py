@@ -1,4 +1,4 @@
-"""Answers to the exercises of the chapter "What heads learn, and which matter"."""
+"""Answers to the exercises of the chapter "What heads learn, and which you would miss"."""
 
 from __future__ import annotations
 
@@ -9,33 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-
-
-def gate_gradients(losses: Any, num_heads: int, count: int, at: float = 1.0) -> Tensor:
-    gates = torch.full((count, num_heads), at, requires_grad=True)
-    return torch.autograd.grad(losses(gates).sum(), gates)[0]
-
-
-def importance(*arguments: Any) -> Tensor:
-    return gate_gradients(*arguments).abs().mean(dim=0)
-
-
-def by_backward(losses: Any, num_heads: int, count: int) -> Any:
-    gates = torch.nn.Parameter(torch.ones(count, num_heads, dtype=torch.float64))
-    losses(gates).backward(torch.ones(count))
-    assert gates.grad is not None
-    return gates.grad.abs().mean(0).numpy()
-
-
-def by_jacrev(losses: Any, num_heads: int, count: int) -> Tensor:
-    return torch.func.jacrev(losses)(torch.ones(count, num_heads)).sum(dim=1).abs().mean(dim=0)
-
-
-def without_gradient(losses: Any, num_heads: int, count: int) -> Tensor:
-    gates = torch.ones(count, num_heads)
-    losses(gates).sum().backward()
-    assert gates.grad is not None
-    return gates.grad.abs().mean(dim=0)
 
 
 def shift(marked: Tensor) -> Tensor:
@@ -78,6 +51,11 @@ def by_classes(letters: Tensor, weights: Tensor) -> float:
     same = (one_hot @ one_hot.mT).bool().tril(-1)
     counted = same.any(dim=2)
     return (weights * shift(same)).sum(dim=2)[counted].mean().item() if counted.any() else 0.0
+
+
+def by_columns(weights: Tensor) -> list[Tensor]:
+    """Right: key by key."""
+    return [weights[:, j + 1 :, j].mean() for j in range(weights.shape[1] - 1)]
 
 
 Loss = Callable[[Tensor], Any]
@@ -142,27 +120,23 @@ def pruned_from_the_end(loss: Loss, num_heads: int, keep: int) -> Tensor:
 
 
 RIGHT: dict[str, list[Any]] = {
-    "gate-importance": [importance, by_backward, by_jacrev],
     "predict-staircase": [(0.43, 0.05, 1, 5), torch.tensor([0.43, 0.05, 1, 5])],
     "prefix-matching": [score, by_loops, by_numpy],
+    "received-weight": [by_columns, lambda weights: torch.stack(by_columns(weights))],
     "find-twins": [twins(), twins_by_items],
-    "use-twins": [[3], torch.tensor([3])],
     "prune-carefully": [pruned(), pruned_from_the_end],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("gate-importance", lambda *a: gate_gradients(*a, at=0.5).abs().mean(dim=0), "then their mean"),
-    ("gate-importance", without_gradient, "requires_grad=True"),
-    ("gate-importance", lambda f, h, n: f(torch.ones(h, n)), "a row of gates for each example"),
     ("predict-staircase", (0.5, 0.05, 1, 5), "how many guessed"),
     ("predict-staircase", (0.43, 0.05, 1, 4), "how many heads must stay"),
     ("prefix-matching", last_sequence, "which columns count"),
     ("prefix-matching", lambda letters, A: score(letters, A) * 0 + 1, "which columns count"),
     ("prefix-matching", by_classes, "run it yourself"),
+    ("received-weight", lambda weights: torch.stack(by_columns(weights)) ** 2, "which numbers of the matrix"),
     ("find-twins", twins(lambda both, a, b: both - 2 * max(a, b)), "minus cost of the first alone"),
     ("find-twins", lambda *a: (1, 1), "no twin of itself"),
     ("find-twins", twins(gate=0.5), "0 removes a head"),
-    ("use-twins", [5], "find the question on whose place"),
     ("prune-carefully", lambda *a: {*pruned()(*a)}, "return a list"),
     ("prune-carefully", pruned(much=True), "the loss without it"),
     (
