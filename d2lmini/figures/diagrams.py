@@ -25,7 +25,13 @@ from d2lmini.figures.parts import (
     style_arrow,
 )
 from d2lmini.figures.plot import use_svg_display
-from d2lmini.figures.stacks import draw_block, draw_induction_heads, draw_residual_streams, draw_transformer
+from d2lmini.figures.stacks import (
+    draw_block,
+    draw_induction_heads,
+    draw_residual_streams,
+    draw_transformer,
+    draw_vision_transformer,
+)
 
 __all__ = ["draw_diagram"]
 
@@ -46,8 +52,9 @@ def draw_diagram(name: str) -> None:
             `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
             positions), `"transformer"` (encoder and decoder, and what goes from one to the other),
             `"block"` (a Transformer block in pre-norm, with shapes),
-            `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it) or
-            `"induction heads"` (a head that notes what stood before, and one that looks for it).
+            `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it),
+            `"induction heads"` (a head that notes what stood before, and one that looks for it) or
+            `"vision transformer"` (from a digit to patches, tokens and logits).
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
@@ -208,4 +215,5 @@ _DIAGRAMS = {
     "block": draw_block,
     "residual streams": draw_residual_streams,
     "induction heads": draw_induction_heads,
+    "vision transformer": draw_vision_transformer,
 }

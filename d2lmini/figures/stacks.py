@@ -109,3 +109,25 @@ def draw_induction_heads() -> None:
     axes.text(9.6, 5.6, "key: after a, value: f", ha="right", va="center", fontsize=8)
     for y, name in ((0.0, "letters"), (3.0, "layer 0"), (6.6, "layer 1")):
         axes.text(-1.2, y, name, ha="right", va="center", fontsize=8)
+
+
+def draw_vision_transformer() -> None:
+    """A digit becomes 16 patches, these become tokens, and the mean of what a block makes of them ten logits."""
+    axes = plt.figure(figsize=(4.6, 4.2)).add_subplot()
+    axes.set(xlim=(-1, 13), ylim=(-0.6, 11.6), aspect="equal")
+    axes.axis("off")
+    ink = ((0.2, 0.9, 0.9, 0.6), (0.0, 0.1, 0.6, 0.6), (0.0, 0.4, 0.8, 0.1), (0.1, 0.8, 0.3, 0.0))
+    for row in range(4):
+        for column in range(4):
+            for x, y, size in ((column + 1.6, 2.9 - row, 0.9), (0.45 * (4 * row + column), 4.9, 0.4)):
+                axes.add_patch(Rectangle((x, y), size, size, fc=PAPER, ec=GREY, lw=0.8))
+                axes.add_patch(Rectangle((x, y), size, size, fc=BLUE, alpha=ink[row][column], lw=0))
+    draw_arrow(axes, 3.6, 3.9, 3.6, 4.8)
+    for y, text in ((6.6, "linear, + positions"), (8.1, "encoder block"), (9.6, "mean, linear")):
+        draw_arrow(axes, 3.6, y - (1.2 if y < 7 else 1.1), 3.6, y - 0.4)
+        draw_box(axes, 3.6, y, 6.0, text)
+    draw_arrow(axes, 3.6, 10.0, 3.6, 10.6)
+    axes.text(3.6, 11.0, "10 logits", ha="center", va="center")
+    shapes = ((1.4, "(batch, 8, 8)"), (5.1, "(batch, 16, 4)"), (7.3, "(batch, 16, d)"), (8.85, "(batch, 16, d)"))
+    for y, shape in shapes:
+        axes.text(8.0, y, shape, va="center", fontsize=8)

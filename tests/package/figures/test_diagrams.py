@@ -22,6 +22,7 @@ PARTS = {
     "transformer": "encoder decoder self-attention cross-attention feed-forward norm keys values logits",
     "block": "attention feed-forward norm + (batch, n, d) 4d",
     "residual streams": "attention feed-forward norm +",
+    "vision transformer": "linear positions encoder block mean logits (batch, 8, 8) 16, 4",
     "induction heads": "c a f e after asks key value letters layer",
 }
 
@@ -62,5 +63,7 @@ def test_a_norm_stands_in_the_stream_above_the_sum_or_beside_it_below() -> None:
 
 
 def test_an_unknown_diagram_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"name must be one of 'attention pooling', .*'induction heads', got 'tree'"):
+    with pytest.raises(
+        ValueError, match=r"name must be one of 'attention pooling', .*, got 'tree'"
+    ):
         d2l.draw_diagram("tree")
