@@ -17,7 +17,7 @@ pytestmark = pytest.mark.recipe("A chapter")
 # How many cells of a chapter that is not yet rewritten are not compared because a training, in float32 at a constant
 # rate, ends elsewhere on another processor. The others have none.
 NOT_YET = {
-    "elsewhere": 1, "images-as-sequences": 10,
+    "elsewhere": 1,
     "reading-reviews": 7, "right-shapes": 3,
 }  # fmt: skip
 # Where times come from.
