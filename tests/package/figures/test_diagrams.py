@@ -63,7 +63,5 @@ def test_a_norm_stands_in_the_stream_above_the_sum_or_beside_it_below() -> None:
 
 
 def test_an_unknown_diagram_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"name must be one of 'attention pooling', .*, got 'tree'"
-    ):
+    with pytest.raises(ValueError, match=r"name must be one of 'attention pooling', .*, got 'tree'"):
         d2l.draw_diagram("tree")
