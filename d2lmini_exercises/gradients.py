@@ -48,7 +48,9 @@ def expect_gradients(answer: Any, right: Callable[..., Tensor], *, given: str, *
         hint = "the numbers are right, their gradient is not: is a part of the way cut off?"
         if gradient.isnan().any():
             hint = "to replace NaN at the end is too late for the gradient: let no row of -inf reach the softmax"
-        expect_close(gradient.to(found.dtype), own, claim=claim, given=given, hint=hint, tolerance=1e-3)
+        # Processors round float32 differently, and a gradient of 100 shows it.
+        tolerance = 1e-4 * max(10.0, own.abs().max().item())
+        expect_close(gradient.to(found.dtype), own, claim=claim, given=given, hint=hint, tolerance=tolerance)
 
 
 def _run(answer: Any, leaves: list[Tensor], claim: str, given: str) -> Tensor:

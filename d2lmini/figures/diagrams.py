@@ -29,6 +29,7 @@ from d2lmini.figures.stacks import (
     draw_block,
     draw_induction_heads,
     draw_residual_streams,
+    draw_review_classifier,
     draw_transformer,
     draw_vision_transformer,
 )
@@ -53,8 +54,9 @@ def draw_diagram(name: str) -> None:
             positions), `"transformer"` (encoder and decoder, and what goes from one to the other),
             `"block"` (a Transformer block in pre-norm, with shapes),
             `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it),
-            `"induction heads"` (a head that notes what stood before, and one that looks for it) or
-            `"vision transformer"` (from a digit to patches, tokens and logits).
+            `"induction heads"` (a head that notes what stood before, and one that looks for it),
+            `"vision transformer"` (from a digit to patches, tokens and logits) or
+            `"review classifier"` (from words and padding to one score).
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
@@ -216,4 +218,5 @@ _DIAGRAMS = {
     "residual streams": draw_residual_streams,
     "induction heads": draw_induction_heads,
     "vision transformer": draw_vision_transformer,
+    "review classifier": draw_review_classifier,
 }

