@@ -18,7 +18,6 @@ pytestmark = pytest.mark.recipe("A chapter")
 # rate, ends elsewhere on another processor. The others have none.
 NOT_YET = {
     "elsewhere": 1,
-    "right-shapes": 3,
 }  # fmt: skip
 # Where times come from.
 CLOCKS = {"time", "timeit", "Timer", "perf_counter", "monotonic", "process_time", "datetime"}
