@@ -14,11 +14,6 @@ from tests.book.names import follow, list_asserted, list_imported, list_shown, p
 
 pytestmark = pytest.mark.recipe("A chapter")
 
-# How many cells of a chapter that is not yet rewritten are not compared because a training, in float32 at a constant
-# rate, ends elsewhere on another processor. The others have none.
-NOT_YET = {
-    "elsewhere": 1,
-}  # fmt: skip
 # Where times come from.
 CLOCKS = {"time", "timeit", "Timer", "perf_counter", "monotonic", "process_time", "datetime"}
 
@@ -46,9 +41,9 @@ def test_few_outputs_are_not_compared(chapter: str) -> None:
 @each_chapter
 def test_nothing_but_times_is_not_compared(chapter: str) -> None:
     places = [where for where, cell in cells(chapter, "code") if OPT_OUT in cell.source and not is_time(cell.source)]
-    assert len(places) == NOT_YET.get(chapter, 0), (
-        f"{places}: NBVAL_IGNORE_OUTPUT is for times alone (NOT_YET counts those of old). Train in float64 at a rate "
-        "that falls to 0, and the numbers are the same on every machine"
+    assert not places, (
+        f"{places}: NBVAL_IGNORE_OUTPUT is for times alone. Train in float64 at a rate that falls to 0, and the numbers "
+        "are the same on every machine"
     )
 
 

@@ -29,7 +29,7 @@ def test_each_line_of_links_is_a_set_of_tabs_with_code_and_what_it_printed() -> 
         for content, name in zip(contents, names, strict=True):
             assert content.select(".highlight-python") and f"{name}.ipynb" in content.get_text()
     printed = [block.get_text() for block in soup(PAGE).select(".sd-tab-content .printed")]
-    assert sum("tenth call" in text for text in printed) == 7
+    assert sum("tenth call" in text for text in printed) == 8
 
 
 def test_the_notebooks_can_be_downloaded() -> None:
@@ -45,10 +45,10 @@ def test_one_tab_is_seen_and_the_arrow_keys_change_it(browser: Any, server: str,
         open_page(window, FILES + PAGE)
         first = window.locator(".sd-tab-set").first
         contents = first.locator("> .sd-tab-content")
-        assert [content.is_visible() for content in contents.all()] == [True] + 6 * [False]
+        assert [content.is_visible() for content in contents.all()] == [True] + 7 * [False]
         first.locator("> input").first.focus()
         window.keyboard.press("ArrowRight")
-        assert [content.is_visible() for content in contents.all()] == [False, True] + 5 * [False]
+        assert [content.is_visible() for content in contents.all()] == [False, True] + 6 * [False]
         first.locator("> label").last.click()
         assert contents.last.is_visible() and not contents.first.is_visible()
 
@@ -58,7 +58,7 @@ def test_all_of_the_page_changes_together_and_paper_shows_all(browser: Any, serv
         open_page(window, FILES + PAGE)
         window.locator(".sd-tab-set").first.locator("> label", has_text="TensorFlow").click()
         for tabs in window.locator(".sd-tab-set").all():
-            assert tabs.locator("> input:checked + label").inner_text() == "TensorFlow"
+            assert tabs.locator("> input:checked + label").text_content() == "TensorFlow"
         window.emulate_media(media="print")
         contents = window.locator(".sd-tab-set > .sd-tab-content")
         assert all(contents.evaluate_all("all => all.map(e => e.checkVisibility())"))
