@@ -42,8 +42,8 @@ def test_few_outputs_are_not_compared(chapter: str) -> None:
 def test_nothing_but_times_is_not_compared(chapter: str) -> None:
     places = [where for where, cell in cells(chapter, "code") if OPT_OUT in cell.source and not is_time(cell.source)]
     assert not places, (
-        f"{places}: NBVAL_IGNORE_OUTPUT is for times alone. Train in float64 at a rate that falls to 0, and the numbers "
-        "are the same on every machine"
+        f"{places}: NBVAL_IGNORE_OUTPUT is for times alone. Train in float64 at a rate that falls to 0, and the "
+        "numbers are the same on every machine"
     )
 
 
