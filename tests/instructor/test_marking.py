@@ -15,6 +15,7 @@ import pytest
 from tools.marking import __main__ as marking
 from tools.marking import sandbox
 from tools.marking.plan import read_book, read_code
+from tools.marking.report import Mark, write_page
 from tools.notebooks import NOTEBOOKS
 from tools.student import remove_solutions
 
@@ -205,6 +206,13 @@ def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path, monke
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
     assert len(list((tmp_path / "marks/kept").glob("*.json"))) == 1, "what was done is kept, and nothing else"
+
+
+def test_the_page_counts_each_hint_of_an_exercise_the_most_frequent_first(tmp_path: Path) -> None:
+    hints = ["rare", "often", "often"]
+    marks = [Mark(f"person {i}", "a.ipynb", "a", "predict-mixture", "wrong", hint) for i, hint in enumerate(hints)]
+    write_page(tmp_path / "marks.html", marks, "")
+    assert "2 × often; 1 × rare" in (tmp_path / "marks.html").read_text("utf-8")
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

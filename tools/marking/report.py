@@ -50,12 +50,16 @@ def write_page(path: Path, marks: list[Mark], network: str) -> None:
             hints.setdefault(mark.exercise, Counter()).update(filter(None, [mark.hint]))
     sums = ("remarks", *RESULTS)
     by_exercise = [
-        [name, *(counts[result] for result in RESULTS), *(hint for hint, _ in hints[name].most_common(1))]
+        [
+            name,
+            *(counts[result] for result in RESULTS),
+            "; ".join(f"{number} × {hint}" for hint, number in hints[name].most_common()),
+        ]
         for name, counts in exercises.items()
     ]
     tables = [
         ("By person", ["who", *sums], [[who, *(counts[name] for name in sums)] for who, counts in people.items()]),
-        ("By exercise", ["exercise", *RESULTS, "most frequent hint"], by_exercise),
+        ("By exercise", ["exercise", *RESULTS, "hints, the most frequent first"], by_exercise),
         ("Each mark", NAMES, [astuple(mark) for mark in marks]),
     ]
     page = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True).get_template("marks.html.j2")
