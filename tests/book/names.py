@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-LOOPS = (ast.For, ast.comprehension)
-
 
 def transform(source: str) -> str:
     """A cell as Python, its magics as calls."""
@@ -62,16 +60,3 @@ def follow(names: set[str], tree: ast.AST) -> set[str]:
 def list_asserted(tree: ast.AST) -> set[str]:
     """The names in the assertions."""
     return {name for node in ast.walk(tree) if isinstance(node, ast.Assert) for name in list_names(node.test)}
-
-
-def list_imported(tree: ast.AST) -> set[str]:
-    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
-
-
-def list_shown(tree: ast.AST) -> set[str]:
-    """The names with which a cell can print or draw what it measured: not functions, and not those of its loops."""
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    called = {call.id for call in calls if isinstance(call, ast.Name)}
-    loops = {name for node in ast.walk(tree) if isinstance(node, LOOPS) for name in list_names(node.target)}
-    return list_names(tree) - called - loops - {"_"}
