@@ -58,7 +58,7 @@ def test_all_of_the_page_changes_together_and_paper_shows_all(browser: Any, serv
         open_page(window, FILES + PAGE)
         window.locator(".sd-tab-set").first.locator("> label", has_text="TensorFlow").click()
         for tabs in window.locator(".sd-tab-set").all():
-            assert tabs.locator("> input:checked + label").inner_text() == "TensorFlow"
+            assert tabs.locator("> input:checked + label").text_content().strip() == "TensorFlow"
         window.emulate_media(media="print")
         contents = window.locator(".sd-tab-set > .sd-tab-content")
         assert all(contents.evaluate_all("all => all.map(e => e.checkVisibility())"))
