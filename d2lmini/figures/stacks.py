@@ -138,7 +138,7 @@ def draw_review_classifier() -> None:
     axes = plt.figure(figsize=(5.4, 3.9)).add_subplot()
     axes.set(xlim=(-1.3, 14), ylim=(-0.6, 10.2))
     axes.axis("off")
-    for i, word in enumerate(("nowhere", "near", "as", "bad", "", "")):
+    for i, word in enumerate(("a", "great", "film", ".", "", "")):
         draw_box(axes, 1.45 * i, 0.2, 1.35, word, INK if word else GREY)
     layers = ("embedding + positions", "encoder block", "mean", "linear")
     for y, layer in zip((2.2, 4.1, 6.0, 7.9), layers, strict=True):
