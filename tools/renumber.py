@@ -16,7 +16,7 @@ from tools.notebooks import TEXTS, list_chapters
 EXERCISES = re.compile(r"[Ee]xercises? \d+\.\d+(?:(?:,| to| and) \d+\.\d+)*")
 TAG = re.compile(r"\\tag\{(\d+)\.")
 FORMULA = re.compile(r"\((\d+)\.(\d+)\)")
-CHAPTER = re.compile(r"\b([Cc]hapters? )(\d+)\b(?!\.)")
+CHAPTERS = re.compile(r"\b[Cc]hapters? \d+(?:(?:,| to| and) \d+)*\b(?!\.\d)")
 LINK = re.compile(r"\[(\d+)\](?=\(\.\./notebooks/)")
 NUMBER = re.compile(r"\d+(?=\.)")
 READ = ("book/*.md", "d2lmini/**/*.py", "d2lmini_exercises/**/*.py", "tests/exercises/**/*.py", "tests/chapters/*.toml")
@@ -40,7 +40,7 @@ def renumber(text: str, numbers: Mapping[str, str], formulas: Set[str]) -> str:
         lambda found: f"({get(found[1])}.{found[2]})" if f"{found[1]}.{found[2]}" in formulas else found[0], text
     )
     text = LINK.sub(lambda found: f"[{get(found[1])}]", text)
-    return CHAPTER.sub(lambda found: found[1] + get(found[2]), text)
+    return CHAPTERS.sub(lambda found: re.sub(r"\d+", lambda number: get(number[0]), found[0]), text)
 
 
 def main() -> None:

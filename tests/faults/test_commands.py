@@ -95,7 +95,7 @@ def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) ->
 
 
 def test_a_chapter_that_was_moved_takes_its_number_along(book: MiniBook) -> None:
-    book.edit(prose("See [chapter 2](second.ipynb), exercise 2.1 and (2.1), not (2.5)."))
+    book.edit(prose("See [chapter 2](second.ipynb), exercise 2.1 and (2.1), not (2.5), in chapters 1 to 2."))
     for chapter, number in (("mini", 1), ("second", 2)):
         text = book.path(f"book/{chapter}.md").read_text("utf-8")
         book.path(f"book/{chapter}.md").write_text(
@@ -106,4 +106,4 @@ def test_a_chapter_that_was_moved_takes_its_number_along(book: MiniBook) -> None
     subprocess.run([sys.executable, "-m", "tools.renumber"], cwd=book.folder, check=True)
     mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
     assert "Exercise 2.1" in mini and "\\tag{2.1}" in mini and "Exercise 1.1" in second and "\\tag{1.1}" in second
-    assert "See [chapter 1](second.ipynb), exercise 1.1 and (1.1), not (2.5)." in mini
+    assert "See [chapter 1](second.ipynb), exercise 1.1 and (1.1), not (2.5), in chapters 2 to 1." in mini

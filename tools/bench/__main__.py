@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import torch
 
-from tools.bench.measure import Row, compare_decoding, compare_layers, compare_peaks, compare_positions
+from tools.bench.measure import Row, compare_decoding, compare_layers, compare_long, compare_peaks, compare_positions
 from tools.bench.page import PAGE, RESULTS, draw, fill, read_results
 
 PARTS: dict[str, Callable[[str], Iterator[Row]]] = {
@@ -18,6 +18,8 @@ PARTS: dict[str, Callable[[str], Iterator[Row]]] = {
     "positions": compare_positions,
     "decoding": compare_decoding,
     "memory": compare_peaks,
+    "long": compare_long(0),
+    "room": compare_long(1),
 }
 
 
@@ -31,7 +33,7 @@ def main() -> None:
     torch.manual_seed(0)
     device = options.device
     machine = torch.cuda.get_device_name() if device == "cuda" else f"one core, {platform.machine()}"
-    for part in options.parts or [part for part in PARTS if device == "cpu" or part != "memory"]:
+    for part in options.parts or ([*PARTS] if device == "cpu" else ["layers", "positions", "decoding"]):
         rows = []
         for row in PARTS[part](device):
             print(f"{row.what}: {row.ours:.2f} and {row.theirs:.2f} {row.unit}", flush=True)

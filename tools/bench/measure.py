@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
+from tools.notebooks import TEXTS, from_text
 
 WIDTH, HEADS = 256, 8
 SIZES = ((128, 64), (1024, 8), (4096, 2))  # tokens and examples
@@ -136,6 +137,46 @@ def compare_decoding(device: str) -> Iterator[Row]:
         ours, written_out, kernel = (2e5 / each for each in compare(calls, device, 30))
     yield Row("our attention, against the formula written out", ours, written_out, "tokens/s")
     yield Row("our attention, against the bare kernel", ours, kernel, "tokens/s")
+
+
+def read_chapter() -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Causal attention in tiles of 512, by the lines that the chapter on linear memory shows."""
+    cells = from_text((TEXTS / "linear-memory.md").read_text("utf-8")).cells
+    shown = [cell.source for cell in cells if re.match(r"def hide_future|class TiledAttention", cell.source)]
+    names: dict[str, Any] = {"torch": torch, "math": math, "d2l": d2l}
+    exec("\n".join(shown), names)  # noqa: S102 (our own lines)
+    return lambda Q, K, V: names["TiledAttention"].apply(Q, K, V, 512, True)
+
+
+def call_kernel(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+    """Causal attention of one head by PyTorch's kernel."""
+    return F.scaled_dot_product_attention(Q[None, None], K[None, None], V[None, None], is_causal=True)[0, 0]
+
+
+def measure_long(num_steps: int, tiled: bool) -> tuple[float, float]:
+    """Seconds, and MB that this process adds at its peak: one causal head of size 64, there and back, in float32."""
+    torch.set_num_threads(1)
+    attend, peaks = read_chapter() if tiled else call_kernel, []
+    for n in (512, num_steps):
+        Q, K, V = (torch.randn(n, 64, requires_grad=True) for _ in range(3))
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far, that of the imports
+        begin = time.perf_counter()
+        attend(Q, K, V).sum().backward()
+        seconds = time.perf_counter() - begin
+        peaks += re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return seconds, 1.024e-3 * (int(peaks[1]) - int(peaks[0]))
+
+
+def compare_long(what: int) -> Callable[[str], Iterator[Row]]:
+    """The tiles of the chapter against PyTorch's kernel, each in a process of its own: seconds (0) or MB (1)."""
+
+    def rows(_: str) -> Iterator[Row]:
+        for n in (8192, 65536):
+            with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+                ours, theirs = (pool.apply(measure_long, (n, tiled))[what] for tiled in (True, False))
+            yield Row(f"n {n}, forward and backward", ours, theirs, ("s", "MB")[what])
+
+    return rows
 
 
 def measure_peak(positions: str, num_steps: int, causal: bool) -> int:

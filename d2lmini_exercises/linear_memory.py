@@ -1,0 +1,142 @@
+"""Checkers of the chapter "Attention in linear memory"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from d2lmini_exercises.core import list_in_order
+from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.prediction import Number, prediction
+
+
+def pool(scores: Tensor, values: Tensor, *, total: bool = True, mixed: bool = True, divide: bool = True) -> Tensor:
+    """The mixture; what is not shrunk by a new maximum keeps the term that it had when it came."""
+    right, stale = ((scores - top).exp() for top in (scores.max(), scores.cummax(0).values))
+    sum_of_terms = (right if total else stale).sum()
+    return (right if mixed else stale) @ values / (sum_of_terms if divide else 1)
+
+
+VALUES = "values = torch.tensor([[1.0, 0], [0, 1], [2, 2]])"
+exercise("one-pass", pool,
+    (
+        f"scores = torch.tensor([2.0, 1, 0]); {VALUES}", f"scores = torch.tensor([0.0, 2, 1]); {VALUES}",
+        Case(f"scores = torch.tensor([990.0, 1000, 999]); {VALUES}",
+             hint="exp(1000) is infinite: subtract the maximum before each exp"),
+        Case(f"scores = torch.tensor([-1000.0, -999, -1001]); {VALUES}",
+             hint="no score is above -998, and exp(-1000) is 0: with which maximum do you begin?"),
+        Case(f"scores = torch.tensor([-torch.inf, 0, 1]); {VALUES}",
+             hint="as long as the maximum is -inf, -inf minus -inf is NaN: what weight has such a pair?"),
+    ),
+    {
+        "a new maximum shrinks all that was summed before it": {"total": False, "mixed": False},
+        "the mixture is a sum of the same terms as the total: it takes the same factor": {"mixed": False},
+        "the total takes the same factor as the mixture when the maximum is new": {"total": False},
+        "weights add up to 1: divide by the total at the end": {"divide": False},
+    },
+    claim="the result is softmax(scores) @ values",
+    verified="one pass, and no score is needed twice",
+    hint="write down the maximum, the total and the mixture after each pair",
+)  # fmt: skip
+
+
+def weigh(L1: Tensor, L2: Tensor) -> Tensor:
+    """The weight of the first half."""
+    return torch.sigmoid(L1 - L2)
+
+
+def merge(
+    O1: Tensor, L1: Tensor, O2: Tensor, L2: Tensor,
+    *, first: Callable[[Tensor, Tensor], Tensor] = weigh, total: Callable[[Tensor, Tensor], Tensor] = torch.logaddexp,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Both halves together, right unless told otherwise."""
+    w = first(L1, L2)[:, None]
+    return w * O1 + (1 - w) * O2, total(L1, L2)
+
+
+HALVES = draw(0, O1=(2, 3), L1=(2,), O2=(2, 3), L2=(2,))
+exercise("two-halves", merge,
+    (HALVES, draw(3, O1=(3, 2), L1=(3,), O2=(3, 2), L2=(3,)),
+     Case(f"{HALVES}; L1, L2 = L1 + 1000, L2 + 1001", hint="exp(1000) is infinite: subtract before you take the exp")),
+    {
+        "the halves do not count alike: the one with the larger sum counts more": {"first": lambda a, b: 0 * a + 0.5},
+        "L is a logarithm: the sums are exp(L1) and exp(L2)": {"first": lambda a, b: a / (a + b)},
+        "the halves are exchanged: L1 belongs to O1": {"first": lambda a, b: weigh(b, a)},
+        "the sums are added, not multiplied: L1 + L2 is the logarithm of a product": {"total": lambda a, b: a + b},
+        "the sum of all keys is more than that of the larger half": {"total": torch.maximum},
+        "return the logarithm of the sum, not the sum": {"total": lambda a, b: a.exp() + b.exp()},
+    },
+    claim="{} is that of all keys together",
+    verified="attention can be cut along its keys, and the parts computed anywhere",
+    hint="a half has the sum exp(L) and the mixture exp(L) times O: add both, then divide",
+    together=2, parts=("the output", "the log-sum-exp"),
+)  # fmt: skip
+
+
+def attend(
+    Q: Tensor, K: Tensor, V: Tensor, rows: int, columns: int,
+    *, begin: Callable[[int, int], int | None] = lambda i, j: i - j + 1,
+) -> Tensor:  # fmt: skip
+    """Causal attention; `begin` says at which diagonal of the tile at (i, j) the hidden triangle begins, if at all."""
+    S = Q @ K.T
+    for i in range(0, len(Q), rows):
+        for j in range(0, len(K), columns):
+            tile, start = S[i : i + rows, j : j + columns], begin(i, j)
+            if j >= i + rows:
+                tile.fill_(-torch.inf)
+            elif start is not None:
+                tile.masked_fill_(torch.ones_like(tile).triu(start) > 0, -torch.inf)
+    return S.softmax(dim=1) @ V
+
+
+INPUTS = draw(0, Q=(8, 2), K=(8, 2), V=(8, 3))
+exercise("debug-tiles", attend,
+    [f"{INPUTS}; rows, columns = {rows}, {columns}" for rows, columns in ((4, 2), (2, 2), (2, 4), (8, 1), (1, 8))],
+    {
+        "a tile needs the mask if its last key comes after its first query: not only where j is i": {
+            "begin": lambda i, j: 1 if i == j else None
+        },
+        "where the triangle begins depends on where the tile lies: key j + c against query i + r": {
+            "begin": lambda i, j: 1
+        },
+        "a query may see its own key": {"begin": lambda i, j: i - j if (i, j) != (0, 0) else 1},
+        "a query may not see the key right after it": {"begin": lambda i, j: i - j + 2},
+        "the future is not hidden": {"begin": lambda i, j: None},
+    },
+    claim="query i attends to the keys up to i, whatever the tiles are",
+    verified="the tiles are a matter of memory, and change no number",
+    hint="list, for one tile, the positions of its queries and of its keys: which pairs are hidden?",
+    untried="other dtypes, a GPU, how fast it is",
+)  # fmt: skip
+
+
+def move(n: int = 65536, d: int = 64, B: int = 512, size: int = 4, once: int = 1) -> float:
+    """GiB that are moved, by (6.4)."""
+    return size * 2 * n * d * (n / B + once) / 2**30
+
+
+prediction("predict-bytes",
+    Number("what is moved", move(), hint="how many tiles of queries are there, and what does each of them fetch?",
+        mistakes={
+        "queries come and outputs go as well, once": move(once=0),
+        "a number has 4 bytes": (move(size=1), move(size=8)),
+        "a GiB is 2 to the power of 30 bytes": move() * 2**30 / 1e9,
+        "keys and values are fetched, not one of the two": move() / 2,
+    }),
+    Number("the scores", 16.0, hint="how many pairs of tokens are there?", mistakes={
+        "asked is for the scores once": 64.0,
+        "a number has 4 bytes": (4.0, 32.0),
+        "a GiB is 2 to the power of 30 bytes": 65536**2 * 4 / 1e9,
+    }),
+    Number("what is moved with tiles of half the width", move(B=256), hint="how many tiles of queries are there now?",
+        mistakes={
+        "half the width, not a quarter: a tile of scores has B times B numbers": move(B=128),
+        "narrower tiles fetch keys and values more often, not less": (move(B=1024), move(B=2048)),
+        "queries come and outputs go as well, once": move(B=256, once=0),
+    }),
+    right="a quarter of the fast memory, twice the bytes: they grow like one over its root",
+)  # fmt: skip
+
+list_in_order("one-pass", "two-halves", "debug-tiles", "predict-bytes")
