@@ -135,6 +135,11 @@ def queries_at_the_end(there: Cell, here: Cell) -> None:
     assert_close(there.run(), F.scaled_dot_product_attention(X[:, 4:], X, X, attn_mask=first))
 
 
+def end_to_end(there: Cell, here: Cell) -> None:
+    for theirs, ours in zip(there.run().unbind(), here.run(), strict=True):
+        assert_close(ours[: theirs.shape[1]], theirs[0])
+
+
 def decoder_layer_of_pytorch(there: Cell, here: Cell) -> None:
     theirs, ours = load_theirs(there, here)
     X, E, mask = here.names["X"], torch.randn(3, 5, 16), here.names["mask"]
@@ -270,6 +275,10 @@ COMPARISONS: dict[str, dict[str, Compare]] = {
         "F.scaled_dot_product_attention(X, X, X, attn_mask=X @ X.mT)": same,
         "F.scaled_dot_product_attention(X, X, X, is_causal=True)": same,
         "F.scaled_dot_product_attention(X[:, 4:], X, X, is_causal=True)": queries_at_the_end,
+        "flex_attention(Q, Q, Q, score_mod=lambda score, b, h, i, j: score - (i - j).abs())[:, 0]": same,
+        "flex_attention(Q, Q, Q, block_mask=create_block_mask(lambda b, h, i, j: j <= i, None, None, 6, 6, "
+        '"cpu"))[:, 0]': same,
+        "F.scaled_dot_product_attention(packed, packed, packed)": end_to_end,
         "nn.TransformerEncoderLayer(d, h, ffn, dropout, batch_first=True)": same_layer("X"),
         "nn.TransformerDecoderLayer(d, h, ffn, dropout, batch_first=True)": decoder_layer_of_pytorch,
         "layer = nn.TransformerEncoderLayer(d, h, ffn, dropout, batch_first=True) nn.TransformerEncoder(layer, 2)": (
