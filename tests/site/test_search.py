@@ -63,9 +63,10 @@ def test_chinese_words_are_found_and_strings_that_are_no_word_are_not(browser: A
 
 
 def test_who_comes_from_the_search_sees_one_place_and_the_rest_stays_covered(browser: Any, server: str) -> None:
+    exercise = soup("notebooks/right-shapes.html").select_one("[id$=a-test-of-the-heads]")["id"]
     with open_window(browser, server) as window:
-        window.goto(f"{FILES}notebooks/right-shapes.html?highlight=mutant#exercise-13-3-a-test-of-the-heads")
-        window.wait_for_selector("#exercise-13-3-a-test-of-the-heads .highlighted >> visible=true")
+        window.goto(f"{FILES}notebooks/right-shapes.html?highlight=mutant#{exercise}")
+        window.wait_for_selector(f"#{exercise} .highlighted >> visible=true")
         window.wait_for_selector(".hits")
         assert window.locator("details.guess[open]").count() == 0 and window.locator("details[open]").count() <= 1
         for fold in window.locator("details:has(.hits)").all():
