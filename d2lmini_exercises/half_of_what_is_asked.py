@@ -92,7 +92,7 @@ exercise("measure-heads", measure,
     },
     claim="it is the relative squared error of the best linear read-out",
     verified="right for one to three heads, of related, uneven and silent words, and for two heads that are the same",
-    hint="write the error of one word as in (16.1): what are E[v u] and E[u u] now?", use=use_measure,
+    hint="write the error of one word as in (17.1): what are E[v u] and E[u u] now?", use=use_measure,
 )  # fmt: skip
 
 

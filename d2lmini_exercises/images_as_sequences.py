@@ -18,7 +18,7 @@ prediction("predict-patches",
         "these are the patches of one row of the grid: how many such rows are there?": 14,
         "these are the pixels: a token is a whole patch": 50176,
         "the three colours of a patch are in one token": 588,
-        "(12.1): divide by the side of a patch twice": 3136,
+        "(13.1): divide by the side of a patch twice": 3136,
         "there is no class token here": 197,
     }),
     Number("(b)", 768, hint="how many pixels has a patch, and how many numbers has a pixel?", mistakes={

@@ -212,7 +212,7 @@ exercise("by-luck",
     },
     claim="with one pair less right, a coin would do as well too often",
     verified="the smallest number that is rare enough: at least that many, one side, exact",
-    hint="from which k on is the sum in (13.2), with `pairs` in place of 50, smaller than `chance`?",
+    hint="from which k on is the sum in (14.2), with `pairs` in place of 50, smaller than `chance`?",
 )  # fmt: skip
 
 

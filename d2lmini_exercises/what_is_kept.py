@@ -1,0 +1,122 @@
+"""Checkers of the chapter "What is kept"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from d2lmini_exercises.convert import convert_tensor
+from d2lmini_exercises.core import WrongAnswer, list_in_order
+from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.same import IN_PLACE, is_same
+
+# Numbers of 2 bytes: keys and values of 32 layers and 8 groups; 61 layers of latent ones; the first with a window.
+prediction("three-caches",
+    Number("the cache of Llama 3 8B, a token", 128.0, hint="layers, groups, numbers, keys and values, bytes: multiply",
+        mistakes={
+        "keys and values are kept, not one of the two": 64.0,
+        "a number has 2 bytes": 256.0,
+        "a KiB is 1024 bytes": 131.072,
+        "there are 32 layers": 4.0,
+    }),
+    Number("that of DeepSeek-V3", 68.625, hint="layers, numbers, bytes: multiply", mistakes={
+        "the latent numbers stand for keys and values alike: nothing is doubled": (137.25, 129.625),
+        "64 numbers for positions are kept as well": 61.0,
+        "a number has 2 bytes": 34.3125,
+        "a KiB is 1024 bytes": 70.272,
+        "there are 61 layers": 1.125,
+    }, tolerance=0.05),
+    Number("that of Mistral 7B", 512.0, hint="how many tokens does a window keep, and how much does each take?",
+        mistakes={
+        "asked is for all that is kept, not for one token": (128.0, 0.125),
+        "in MiB: 1024 KiB each": 524288.0,
+    }, tolerance=0.2),
+    right="groups, latent numbers and windows: three ways to keep less",
+)  # fmt: skip
+
+
+def step(
+    q: Tensor, k: Tensor, v: Tensor, S: Tensor, z: Tensor,
+    *, late: bool = False, divide: bool = True, count: bool = True, total: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """One token of linear attention, right unless told otherwise."""
+    new_S, new_z = S + torch.outer(k, v), z + k if count else z
+    read_S, read_z = (S, z) if late else (new_S, new_z)
+    return q @ read_S / (q @ read_z if divide else 1), new_S if total else torch.outer(k, v), new_z
+
+
+def draw_token(seed: int, p: int, r: int) -> str:
+    """A line of code: one token, and what is kept of those before."""
+    return (
+        f"{draw(seed, q=(p,), k=(p,), v=(r,), S=(p, r))}; q, k, z = q.abs() + 1, k.abs() + 1, torch.arange({p}) + 2.0"
+    )
+
+
+exercise("linear-step", step,
+    (draw_token(0, 2, 3), draw_token(1, 3, 2),
+     Case("q = torch.ones(2); k = torch.tensor([1.0, 3]); v = torch.tensor([5.0]); S = torch.zeros(2, 1); "
+          "z = torch.zeros(2)", hint="the first token sees itself alone: its output is its own value")),
+    {
+        "a token may see itself: add before you read": {"late": True},
+        "weights add up to 1: divide by the product of q and z": {"divide": False},
+        "z is a sum of keys, this token's included": {"count": False},
+        "S is a sum over all tokens: add to the old one": {"total": False},
+    },
+    claim="{} is that after this token",
+    verified="a state of fixed size, however long the text is",
+    hint="the output is a sum over tokens divided by another: which term does each sum get now?",
+    together=2, parts=("the output", "S", "z"),
+)  # fmt: skip
+
+
+def write_all(
+    queries: Tensor, keys: Tensor, values: Tensor, w: int,
+    *, sees: Callable[[int], int] = lambda w: w,
+) -> Tensor:  # fmt: skip
+    """The outputs of a text that is read at once, each query with a window of `sees(w)` tokens."""
+    behind = torch.arange(len(queries))[:, None] - torch.arange(len(keys))
+    scores = (queries @ keys.T).masked_fill((behind < 0) | (behind >= sees(w)), -torch.inf)
+    return scores.softmax(dim=1) @ values
+
+
+def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> Any:
+    """The outputs of a text that is written token by token."""
+    if answer is write_all or getattr(answer, "func", None) is write_all:
+        return answer(queries, keys, values, w)
+    K, V, outputs = keys[:0], values[:0], []
+    for q, k, v in zip(queries, keys, values, strict=True):
+        given, own = (q, k, v, K, V), [X.clone() for X in (q, k, v, K, V)]
+        found = answer(*own, w)
+        several = isinstance(found, (tuple, list)) and len(found) == 3
+        output, more_keys, more_values = map(convert_tensor, found) if several else (None, None, None)
+        if output is None or more_keys is None or more_values is None:
+            told = "return the output, the keys and the values, in a tuple"
+            raise WrongAnswer("a step returns three tensors", told, got=type(found).__name__)
+        if not is_same(own, [*given]):
+            raise WrongAnswer("the arguments of a step are left unchanged", IN_PLACE)
+        K, V = more_keys.to(keys), more_values.to(values)
+        outputs.append(output)
+    return torch.stack(outputs)
+
+
+TEXT = draw(0, queries=(6, 2), keys=(6, 2), values=(6, 3))
+exercise("debug-window", write_all,
+    (f"{TEXT}; w = 3", f"{TEXT}; w = 2", f"{TEXT}; w = 6",
+     Case(f"{TEXT}; w = 1", hint="with w = 1 a query sees itself alone, and K[-0:] is all of K")),
+    {
+        "the next query sees itself as well: how many others, if it sees w tokens?": {"sees": lambda w: w + 1},
+        "a query sees w tokens, itself included: you keep one too few": {"sees": lambda w: max(w - 1, 1)},
+        "nothing ever leaves the cache": {"sees": lambda w: 99},
+    },
+    claim="written token by token, a text is the same as read at once",
+    verified="the same text, read or written",
+    hint="for w = 3, list the tokens that the fifth query sees, and those that are in your cache then",
+    use=use,
+    untried="other dtypes, a GPU, how fast it is",
+)  # fmt: skip
+
+list_in_order("three-caches", "linear-step", "debug-window")

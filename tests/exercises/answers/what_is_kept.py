@@ -1,0 +1,66 @@
+"""Answers to the exercises of "What is kept"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def step(q: Any, k: Any, v: Any, S: Any, z: Any) -> Any:
+    S, z = S + torch.outer(k, v), z + k
+    return q @ S / (q @ z), S, z
+
+
+def step_in_numpy(q: Any, k: Any, v: Any, S: Any, z: Any) -> Any:
+    q, k, v, S, z = (X.numpy() for X in (q, k, v, S, z))
+    S, z = S + np.einsum("p,r->pr", k, v), z + k
+    return (S.T @ q) / (z @ q), S, z
+
+
+def step_in_place(q: Any, k: Any, v: Any, S: Any, z: Any) -> Any:
+    S += torch.outer(k, v)
+    z += k
+    return q @ S / (q @ z), S, z
+
+
+def write(q: Any, k: Any, v: Any, K: Any, V: Any, w: int, keep: int = -1) -> Any:
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    first = max(len(K) - (w + keep), 0)
+    return (K @ q).softmax(dim=0) @ V, K[first:], V[first:]
+
+
+def cut_before(q: Any, k: Any, v: Any, K: Any, V: Any, w: int) -> Any:
+    """Cut when the token comes, not when it goes."""
+    K, V = torch.cat([K, k[None]])[-w:], torch.cat([V, v[None]])[-w:]
+    return (K @ q).softmax(dim=0) @ V, K, V
+
+
+def cut_by_a_negative_number(q: Any, k: Any, v: Any, K: Any, V: Any, w: int) -> Any:
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (K @ q).softmax(dim=0) @ V, K[-(w - 1) :], V[-(w - 1) :]
+
+
+RIGHT: dict[str, list[Any]] = {
+    "three-caches": [(128, 68.625, 512), (128, 68.6, 511.9)],
+    "linear-step": [step, step_in_numpy],
+    "debug-window": [write, cut_before],
+}
+WRONG: list[tuple[str, Any, str]] = [
+    ("three-caches", (64, 68.625, 512), "keys and values are kept"),
+    ("three-caches", (128, 137.25, 512), "nothing is doubled"),
+    ("three-caches", (128, 61, 512), "for positions"),
+    ("three-caches", (128, 68.625, 524288), "1024 KiB each"),
+    ("three-caches", (100, 68.625, 512), "multiply"),
+    ("linear-step", step_in_place, "works in place"),
+    ("linear-step", lambda q, k, v, S, z: (q @ S / (q @ z), S + torch.outer(k, v), z + k), "add before you read"),
+    ("linear-step", lambda q, k, v, S, z: (q @ (S + torch.outer(k, v)), S + torch.outer(k, v), z + k), "divide by"),
+    ("linear-step", lambda q, k, v, S, z: step(q, k, v, S, z - k), "this token's included"),
+    ("linear-step", lambda q, k, v, S, z: step(q, k, v, S, z)[0], "in a tuple"),
+    ("debug-window", lambda *given: write(*given, keep=0), "how many others"),
+    ("debug-window", lambda *given: write(*given, keep=-2), "one too few"),
+    ("debug-window", lambda *given: write(*given, keep=99), "nothing ever leaves"),
+    ("debug-window", cut_by_a_negative_number, "all of K"),
+    ("debug-window", lambda *given: write(*given)[0], "in a tuple"),
+]
