@@ -136,7 +136,7 @@ prediction("predict-bytes",
         "narrower tiles fetch keys and values more often, not less": (move(B=1024), move(B=2048)),
         "queries come and outputs go as well, once": move(B=256, once=0),
     }),
-    right="a quarter of the fast memory, twice the bytes: they grow like one over its root",
+    right="with square tiles, a quarter of the fast memory means twice the bytes",
 )  # fmt: skip
 
 list_in_order("one-pass", "two-halves", "debug-tiles", "predict-bytes")
