@@ -27,10 +27,10 @@ prediction("predict-patches",
         "a patch is a square, and each pixel has three colours": 16,
         "that is how many patches there are: how many numbers are in one?": 196,
     }),
-    Number("(c)", 256, hint="put s = 16 and s = 4 into (11.2)", mistakes={
+    Number("(c)", 256, hint="put s = 16 and s = 4 into (13.1)", mistakes={
         "that is how the number of tokens grows: mixing goes with its square": 16,
         "a quarter of the side: how many small patches fit into a large one?": 4,
-        "put both sides into (11.2)": 64,
+        "put both sides into (13.1)": 64,
         "smaller patches are more of them": 1 / 256,
     }),
     Number("(d)", 16, hint="each token is projected by itself: what grows is their number", mistakes={
