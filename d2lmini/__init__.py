@@ -77,6 +77,9 @@ from d2lmini.reviews import load_reviews as load_reviews
 from d2lmini.reviews import opinion_words as opinion_words
 from d2lmini.reviews import small_reviews as small_reviews
 
+# The table.
+from d2lmini.explore.ranking import explore_ranking as explore_ranking
+
 
 def __getattr__(name: str) -> typing.Any:
     """`check` is loaded when it is first used: the exercises are a package of their own, which stands on this one."""

@@ -18,13 +18,13 @@ from d2lmini_exercises.same import IN_PLACE, is_same
 prediction("three-caches",
     Number("the cache of Llama 3 8B, a token", 128.0, hint="layers, groups, numbers, keys and values, bytes: multiply",
         mistakes={
-        "keys and values are kept, not one of the two": 64.0,
-        "a number has 2 bytes": 256.0,
+        "this is half of it: keys and values are kept, and a number has 2 bytes": 64.0,
+        "this is twice as much: count keys once, values once, and 2 bytes a number": 256.0,
         "a KiB is 1024 bytes": 131.072,
         "there are 32 layers": 4.0,
     }),
     Number("that of DeepSeek-V3", 68.625, hint="layers, numbers, bytes: multiply", mistakes={
-        "the latent numbers stand for keys and values alike: nothing is doubled": (137.25, 129.625),
+        "the 512 numbers stand for keys and values alike, 2 bytes each: do not double": (137.25, 129.625),
         "64 numbers for positions are kept as well": 61.0,
         "a number has 2 bytes": 34.3125,
         "a KiB is 1024 bytes": 70.272,
@@ -34,6 +34,7 @@ prediction("three-caches",
         mistakes={
         "asked is for all that is kept, not for one token": (128.0, 0.125),
         "in MiB: 1024 KiB each": 524288.0,
+        "a MiB is 1024 KiB of 1024 bytes": 536.870912,
     }, tolerance=0.2),
     right="groups, latent numbers and windows: three ways to keep less",
 )  # fmt: skip
@@ -73,6 +74,9 @@ exercise("linear-step", step,
 )  # fmt: skip
 
 
+ALONE = "with w = 1 a query sees itself alone, and K[-0:] is all of K"
+
+
 def write_all(
     queries: Tensor, keys: Tensor, values: Tensor, w: int,
     *, sees: Callable[[int], int] = lambda w: w,
@@ -98,6 +102,9 @@ def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> A
             raise WrongAnswer("a step returns three tensors", told, got=type(found).__name__)
         if not is_same(own, [*given]):
             raise WrongAnswer("the arguments of a step are left unchanged", IN_PLACE)
+        if len(more_keys) > w:
+            told = ALONE if w == 1 else "what no query sees any more leaves the cache"
+            raise WrongAnswer("a cache holds at most w tokens", told, got=f"{len(more_keys)} of them, with w = {w}")
         K, V = more_keys.to(keys), more_values.to(values)
         outputs.append(output)
     return torch.stack(outputs)
@@ -106,11 +113,10 @@ def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> A
 TEXT = draw(0, queries=(6, 2), keys=(6, 2), values=(6, 3))
 exercise("debug-window", write_all,
     (f"{TEXT}; w = 3", f"{TEXT}; w = 2", f"{TEXT}; w = 6",
-     Case(f"{TEXT}; w = 1", hint="with w = 1 a query sees itself alone, and K[-0:] is all of K")),
+     Case(f"{TEXT}; w = 1", hint=ALONE)),
     {
         "the next query sees itself as well: how many others, if it sees w tokens?": {"sees": lambda w: w + 1},
-        "a query sees w tokens, itself included: you keep one too few": {"sees": lambda w: max(w - 1, 1)},
-        "nothing ever leaves the cache": {"sees": lambda w: 99},
+        "a query sees w tokens, itself included: yours sees one fewer": {"sees": lambda w: max(w - 1, 1)},
     },
     claim="written token by token, a text is the same as read at once",
     verified="the same text, read or written",

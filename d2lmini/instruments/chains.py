@@ -76,7 +76,7 @@ class _ChainLengths(TorchDispatchMode):
     def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run an operation, and note how long its results had to wait."""
         kwargs, name = kwargs or {}, name_operation(op)
-        if not (known := is_plain(op) or is_product(op)):
+        if not (known := is_plain(op) or is_product(op) or name == "topk"):
             with self:
                 if (result := op.decompose(*args, **kwargs)) is not NotImplemented:
                     return result
@@ -98,7 +98,8 @@ class _ChainLengths(TorchDispatchMode):
                 raise ValueError("f takes a number that depends on X into Python, where it is lost: what waits for it?")
             if waited >= 0 and not known:
                 self.hidden.append(name)
-            self._write(written, waited + (waited >= 0 and not is_view(op)))
+            steps = args[1] if name == "topk" else int(not is_view(op))  # as many maxima, one after the other
+            self._write(written, waited + steps * (waited >= 0))
         return result
 
     def _write(self, tensors: list[Tensor], length: int) -> None:

@@ -77,8 +77,9 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
 
     Raises:
         ValueError: if the output does not depend on `X`; if `f` uses an operation that hides a chain or might hide one
-            (scans such as `cumsum`, sorting, Fourier transforms, solving equations, fused recurrent layers); or if it
-            takes numbers that depend on `X` into Python, where a branch or a loop may depend on them.
+            (scans such as `cumsum`, sorting, Fourier transforms, solving equations, fused recurrent layers), but for
+            `topk`, which counts as k maxima, one after the other; or if it takes numbers that depend on `X` into
+            Python, where a branch or a loop may depend on them.
     """
     length = measure_longest_chain(copy_module(f), X)
     if length < 0:

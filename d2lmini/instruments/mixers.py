@@ -192,7 +192,8 @@ class StateSpace(Mixer):
             Z = torch.cat([Z[:, :1] + a * state[0], Z[:, 1:]], dim=1)
         step = 1
         while step < X.shape[1]:  # after it, each entry holds what came from 2 * step places
-            Z = torch.cat([Z[:, :step], Z[:, step:] + a**step * Z[:, :-step]], dim=1)
+            first, rest = Z.split([step, X.shape[1] - step], dim=1)
+            Z = torch.cat([first, rest + a**step * Z.split([X.shape[1] - step, step], dim=1)[0]], dim=1)
             step *= 2
         return self.W_o((Z * self.c).sum(dim=3)), (Z[:, -1:],)
 

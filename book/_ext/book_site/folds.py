@@ -124,6 +124,13 @@ def is_panel(cell: nodes.Element) -> bool:
     return any('class="touch"' in part.astext() for part in cell.findall(nodes.raw))
 
 
+def link_pages(app: Sphinx, doctree: nodes.document) -> None:
+    """In a notebook a panel leads to notebooks, here to their pages."""
+    for part in doctree.findall(nodes.raw):
+        if 'class="touch"' in part.astext():
+            part.children = [nodes.Text(re.sub(r'(<a href="[\w-]+)\.ipynb', r"\1.html", part.astext()))]
+
+
 def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
     """Of what follows a prediction: the first output, the cells right below, what is said of them and shown with it."""
     answer: list[nodes.Element] = []
@@ -194,6 +201,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         drop_machinery,
         mark_kinds,
         mark_takeaways,
+        link_pages,
         cover_answers,
         fold_setup,
         fold_sections,

@@ -42,14 +42,20 @@ def cut_by_a_negative_number(q: Any, k: Any, v: Any, K: Any, V: Any, w: int) -> 
     return (K @ q).softmax(dim=0) @ V, K[-(w - 1) :], V[-(w - 1) :]
 
 
+def keep_all(q: Any, k: Any, v: Any, K: Any, V: Any, w: int) -> Any:
+    """Right outputs, but nothing ever leaves the cache."""
+    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
+    return (K[-w:] @ q).softmax(dim=0) @ V[-w:], K, V
+
+
 RIGHT: dict[str, list[Any]] = {
     "three-caches": [(128, 68.625, 512), (128, 68.6, 511.9)],
     "linear-step": [step, step_in_numpy],
     "debug-window": [write, cut_before],
 }
 WRONG: list[tuple[str, Any, str]] = [
-    ("three-caches", (64, 68.625, 512), "keys and values are kept"),
-    ("three-caches", (128, 137.25, 512), "nothing is doubled"),
+    ("three-caches", (64, 68.625, 512), "this is half of it"),
+    ("three-caches", (128, 137.25, 512), "do not double"),
     ("three-caches", (128, 61, 512), "for positions"),
     ("three-caches", (128, 68.625, 524288), "1024 KiB each"),
     ("three-caches", (100, 68.625, 512), "multiply"),
@@ -59,8 +65,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("linear-step", lambda q, k, v, S, z: step(q, k, v, S, z - k), "this token's included"),
     ("linear-step", lambda q, k, v, S, z: step(q, k, v, S, z)[0], "in a tuple"),
     ("debug-window", lambda *given: write(*given, keep=0), "how many others"),
-    ("debug-window", lambda *given: write(*given, keep=-2), "one too few"),
-    ("debug-window", lambda *given: write(*given, keep=99), "nothing ever leaves"),
+    ("debug-window", lambda *given: write(*given, keep=-2), "one fewer"),
+    ("debug-window", lambda *given: write(*given, keep=99), "leaves the cache"),
+    ("debug-window", keep_all, "leaves the cache"),
     ("debug-window", cut_by_a_negative_number, "all of K"),
     ("debug-window", lambda *given: write(*given)[0], "in a tuple"),
 ]

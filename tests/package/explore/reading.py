@@ -50,6 +50,13 @@ def make_all(bit: float = 0.0) -> dict[str, Panel]:
             heads=["first", "last"],
             questions=["who", "where"],
         ),
+        "ranking": d2l.explore_ranking(
+            "Sides",
+            ["side", "area"],
+            {"b": make(1, -2).tolist(), "a": make(0.125, 3).tolist()},
+            [2, 0],
+            {"b": "b.ipynb#b"},
+        ),
     }
 
 

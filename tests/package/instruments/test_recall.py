@@ -1,0 +1,57 @@
+"""Associative recall: the texts, and models of which it is known what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from d2lmini.instruments.mixers import Attention, Convolutions, Mixer
+from d2lmini.instruments.recall import draw_pairs, measure_recall, train_recall
+
+
+def test_a_text_asks_for_one_of_its_pairs() -> None:
+    keys, values, answers = draw_pairs(16, batch=50)
+    assert keys.shape == values.shape == (50, 17) and answers.shape == (50,)
+    assert (values[:, -1] == 16).all() and values[:, :-1].max() < 16 and keys.max() < 64
+    for k, v, answer in zip(keys.tolist(), values.tolist(), answers.tolist(), strict=True):
+        assert len(set(k[:-1])) == 16
+        assert v[k.index(k[-1])] == answer
+
+
+class Finder(nn.Module):
+    """Finds the key that is asked among the last `seen` pairs, and guesses 0 if it is not there."""
+
+    def __init__(self, seen: int) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def forward(self, keys: Tensor, values: Tensor) -> Tensor:
+        found = (keys[:, :-1] == keys[:, -1:]) & (torch.arange(keys.shape[1] - 1) >= keys.shape[1] - 1 - self.seen)
+        answers = torch.where(found, values[:, :-1], 0).sum(dim=1)
+        return F.one_hot(answers, 16)
+
+
+def test_recall_is_what_counting_says() -> None:
+    before = torch.get_rng_state()
+    assert measure_recall(Finder(64), 64) == 1
+    assert measure_recall(Finder(16), 32) == pytest.approx(0.5 + 0.5 / 16, abs=0.04)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("make", "lowest", "highest"), [(lambda: Attention(32, groups=1), 0.95, 1), (lambda: Convolutions(32, 4), 0, 0.25)]
+)
+def test_attention_learns_it_and_a_convolution_does_not(
+    make: Callable[[], Mixer], lowest: float, highest: float
+) -> None:
+    assert lowest <= measure_recall(train_recall(make, 32)) <= highest
+
+
+@pytest.mark.parametrize("pairs", [0, 65, 2.0])
+def test_more_pairs_than_keys_are_refused(pairs: int) -> None:
+    with pytest.raises(ValueError, match="pairs must be"):
+        draw_pairs(pairs)
