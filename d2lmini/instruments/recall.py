@@ -62,7 +62,7 @@ class Recall(nn.Module):
         return self.read_out(self.norm(Y[:, -1]))
 
 
-def train_recall(make_mixer: Callable[[], Mixer], d: int, *, seed: int = 0, steps: int = 400) -> Recall:
+def train_recall(make_mixer: Callable[[], Mixer], d: int, *, seed: int = 0, steps: int = 300) -> Recall:
     """Train a model around a mixer of width d on texts of 16 pairs.
 
     Chapter: What is kept.
