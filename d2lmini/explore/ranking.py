@@ -16,11 +16,11 @@ _WAYS = ("smallest first", "largest first")
 # The rows are parts of one grid, whose columns they share. Who reads or tabs goes through them as they are seen.
 _STYLE = """\
 max-width:none;.tables{container-type:inline-size}table{min-width:0}
-@media screen{.ranked{display:grid!important;grid-template-columns:repeat(COLUMNS,auto);max-width:100%}
+@media screen{.ranked{display:grid!important;grid-template-columns:repeat(COLUMNS,auto)}
 .ranked :is(thead,tbody,tr){display:grid;grid-column:1/-1;grid-template-columns:subgrid}
 .ranked tbody{reading-flow:grid-order}.ranked caption{display:block;grid-column:1/-1}
 .ranked tbody tr:hover{background:var(--pale)}
-.ranked :is(td,th){padding:.15rem .45rem;align-self:end}.ranked [scope=row]{text-align:left}
+.ranked :is(td,th){padding:.15rem .3rem;align-content:end}.ranked [scope=row]{text-align:left;white-space:nowrap}
 @container(max-width:40rem){.ranked{grid-template-columns:repeat(2,auto)}
 .ranked :is(td,[scope=col]):not(:first-child){display:none}}}
 """.replace("\n", "")
@@ -34,7 +34,7 @@ def explore_ranking(
 
     Where there is no room for all columns, only the one that is chosen is shown.
 
-    Page: The table.
+    Chapter: The table.
 
     Args:
         title: what it shows.
