@@ -39,7 +39,7 @@ def explore_ranking(
     Args:
         title: what it shows.
         columns: a name for each column of numbers.
-        rows: for each name, its numbers. Rows with the same number stay in this order.
+        rows: for each name, its numbers. Rows with the same number stay in this order, or in the opposite one.
         decimals: how many of them the numbers of each column have.
         links: where the names of rows lead to.
 
@@ -70,8 +70,15 @@ def _say(
     """Who is first, and who is last."""
     for a, (column, order) in enumerate(zip(columns, orders, strict=True)):
         for b, ends in enumerate(((order[0], order[-1]), (order[-1], order[0]))):
-            first, last = (f"{escape(name)} ({written[name][a]})" for name in ends)
+            first, last = (_name(end, {name: numbers[a] for name, numbers in written.items()}) for end in ends)
             yield f"a{a} b{b}", f"{escape(column)}, {_WAYS[b]}: from {first} to {last}."
+
+
+def _name(end: str, column: Mapping[str, str]) -> str:
+    """A row, how many others have the same number, and that."""
+    others = [*column.values()].count(column[end]) - 1
+    more = f" and {others} {'other' if others == 1 else 'others'}" if others else ""
+    return f"{escape(end)}{more} ({column[end]})"
 
 
 def _write_style(columns: int) -> str:
@@ -91,8 +98,9 @@ def _check(
         raise ValueError(f"rows must be a dictionary, not empty, got {rows!r}")
     check_words("columns", columns, len(columns), "columns")
     check_words("the names of rows", [*rows], len(rows), "rows")
-    if len(decimals) != len(columns):
-        raise ValueError(f"decimals must have one entry for each of the {len(columns)} columns, got {decimals!r}")
+    whole = [digits for digits in decimals if isinstance(digits, int) and digits >= 0]
+    if len(decimals) != len(columns) or len(whole) < len(decimals):
+        raise ValueError(f"decimals must be {len(columns)} integers of at least 0, one a column, got {decimals!r}")
     for name, numbers in rows.items():
         finite = [number for number in numbers if isinstance(number, (int, float)) and math.isfinite(number)]
         if len(numbers) != len(columns) or len(finite) < len(numbers):

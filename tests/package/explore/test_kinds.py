@@ -127,6 +127,8 @@ def test_rows_know_their_place_in_each_order() -> None:
     assert [row["style"] for row in read(panel).select("tbody tr")] == ["--a0:1;--a1:0", "--a0:0;--a1:1"]
     assert say(panel, "a0 b0") == "side, smallest first: from a (0.12) to b (1.00)."
     assert say(panel, "a1 b1") == "area, largest first: from a (3) to b (−2)."
+    alike = d2l.explore_ranking("a", ["b"], {"c": [1], "d": [2], "e": [1], "f": [1]}, [0])
+    assert say(alike, "a0 b0") == "b, smallest first: from c and 2 others (1) to d (2)."
     assert [(link.get_text(), link["href"]) for link in read(panel).select("th a")] == [("b", "b.ipynb#b")]
 
 
@@ -179,7 +181,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("no row", lambda: d2l.explore_ranking("a", ["b"], {}, [0]), "rows must be a dictionary, not empty"),
     ("few", lambda: d2l.explore_ranking("a", ["b"], {"c": []}, [0]), "'c' must have 1 finite numbers, got \\[\\]"),
     ("infinite row", lambda: d2l.explore_ranking("a", ["b"], {"c": [math.inf]}, [0]), "'c' must have 1 finite"),
-    ("decimals", lambda: d2l.explore_ranking("a", ["b"], {"c": [1]}, []), "decimals must .* got \\[\\]"),
+    ("decimals", lambda: d2l.explore_ranking("a", ["b"], {"c": [1]}, []), "decimals must be 1 integers .* got \\[\\]"),
     ("a link", lambda: d2l.explore_ranking("a", ["b"], {"c": [1]}, [0], {"d": "e"}), "links must .* got 'd'"),
     ("questions", lambda: d2l.explore_pruning({"a": [0]}, torch.ones(1, 2, 1), ["b"], []), "1 questions .* got 0"),
 ]
