@@ -48,6 +48,7 @@ class Convolutions(Mixer):
         self.mix = nn.Linear(d, d, bias=False) if separable else nn.Identity()
 
     def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the last inputs of each convolution."""
         Y, kept = X.mT, []  # (batch, d, m)
         for i, conv in enumerate(self.convs):
             Y = F.relu(Y) if i else Y
@@ -66,6 +67,7 @@ class Recurrent(Mixer):
         self.layer = kind(d, d, bias=False, batch_first=True)
 
     def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the state after the last."""
         several = isinstance(self.layer, nn.LSTM)
         Y, last = self.layer(X, state if several or state is None else state[0])
         return Y, last if several else (last,)
@@ -85,6 +87,7 @@ class Attention(Mixer):
         self.W_kv = nn.Linear(d, 2 * self.groups * self.p, bias=False)
 
     def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the keys, values and places that the next token sees."""
         K, V = self.W_kv(X).unflatten(2, (2, self.groups, self.p)).permute(2, 0, 3, 1, 4)  # (batch, g, m, p)
         begin = int(state[2][-1]) + 1 if state else 0
         places = torch.arange(begin, begin + X.shape[1])
@@ -97,10 +100,12 @@ class Attention(Mixer):
         return Y, (K[:, :, kept], V[:, :, kept], places[kept])
 
     def find_seen(self, asking: Tensor, places: Tensor) -> Tensor:
+        """The mask `(m, n)`: which places, `(n,)`, a query at each place asking, `(m, 1)`, may attend to."""
         seen = places <= asking
         return seen & ((places > asking - self.window) | (places < self.sinks)) if self.window else seen
 
     def attend(self, X: Tensor, K: Tensor, V: Tensor, seen: Tensor) -> Tensor:
+        """The mixtures `(batch, m, d)` of all heads: keys and values `(batch, groups, n, p)`, mask `(m, n)`."""
         Q = self.W_q(X).unflatten(2, (self.groups, -1, self.p)).permute(0, 2, 3, 1, 4)  # (batch, g, h / g, m, p)
         S = Q @ K[:, :, None].mT / math.sqrt(self.p)  # (batch, g, h / g, m, n)
         S = S.masked_fill(~seen, -math.inf)
@@ -119,6 +124,7 @@ class LatentAttention(Mixer):
         self.attention.W_kv = nn.Linear(r, 2 * d, bias=False)
 
     def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the r numbers of each token so far."""
         C = torch.cat([*(state or ()), self.W_down(X)], dim=1)  # (batch, n, r)
         K, V = self.attention.W_kv(C).unflatten(2, (2, self.attention.groups, -1)).permute(2, 0, 3, 1, 4)
         places = torch.arange(C.shape[1])
@@ -135,6 +141,7 @@ class LinearAttention(Mixer):
         self.W_qkv, self.W_o = nn.Linear(d, 3 * d, bias=False), nn.Linear(d, d, bias=False)
 
     def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the sums S, `(batch, h, p, p)`, and z, `(batch, h, p, 1)`."""
         Q, K, V = self.W_qkv(X).unflatten(2, (3, self.h, -1)).permute(2, 0, 3, 1, 4)  # (batch, h, m, p)
         Q, K = F.elu(Q) + 1, F.elu(K) + 1
         A = (Q @ K.mT).tril()  # (batch, h, m, m)
@@ -160,6 +167,7 @@ class GatedDelta(Mixer):
         nn.init.constant_(self.gates.bias[:h], 4.0)  # at first hardly anything fades
 
     def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the matrix of each head, `(batch, h, p, p)`."""
         Q, K, V = self.W_qkv(X).unflatten(2, (3, self.h, -1)).permute(2, 1, 0, 3, 4)  # (m, batch, h, p)
         Q, K = F.normalize(Q, dim=3), F.normalize(K, dim=3)
         fade, write = torch.sigmoid(self.gates(X).unflatten(2, (2, self.h, 1)).permute(2, 1, 0, 3, 4))
@@ -186,6 +194,7 @@ class StateSpace(Mixer):
         self.W_o = nn.Linear(d, d, bias=False)
 
     def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the last N numbers of each feature, `(batch, 1, d, N)`."""
         a = (-self.log_rates.exp()).exp()  # (d, N)
         Z = X[..., None] * self.b  # (batch, m, d, N)
         if state:
