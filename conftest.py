@@ -1,5 +1,6 @@
-"""What every test run shares, with or without make: threads, the package under test, kernels over files."""
+"""What every test run shares, with or without make: threads, the package under test, how a notebook is compared."""
 
+import json
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -16,23 +17,30 @@ os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 
 
 def pytest_configure(config: Any) -> None:
-    """Let nbval compare no mere names, its kernels talk through files; most tests run without it, which is quicker."""
+    """Let nbval compare numbers as numbers, and its kernels talk through files; most tests run without it."""
     if not config.pluginmanager.hasplugin("nbval"):
         return
     import nbval.kernel
     from jupyter_client.manager import KernelManager
+    from nbval.plugin import IPyNbCell
 
     from tools.kernels import over_files
+    from tools.printed import Printed
 
     nbval.kernel.KernelManager = lambda **arguments: KernelManager(**arguments, **over_files())
-    config.option.nbval_sanitize_with = str(Path(__file__).parent / "tools/sanitize.cfg")
+    IPyNbCell.sanitize = lambda cell, text: Printed(text) if isinstance(text, str) else text
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Say on the line of a failure which recipe of the page on extending tells how it is done."""
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """Keep what differs in a notebook's cell; of another failure, say which recipe of the page on extending helps."""
     report = yield
     recipe = item.get_closest_marker("recipe")
+    if report.failed and call.when == "call" and hasattr(item, "cell_num"):
+        from tools.printed import compare_outputs
+
+        differs = compare_outputs(item.cell.outputs, item.test_outputs or ())
+        item.user_properties.append(("differs", json.dumps(differs or [("", str(call.excinfo.value))])))
     if report.failed and recipe and (crash := getattr(report.longrepr, "reprcrash", None)):
         first, *rest = crash.message.split("\n")
         crash.message = "\n".join([f"{first} (book/extending.md: {recipe.args[0]})", *rest])

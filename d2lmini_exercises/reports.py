@@ -36,7 +36,7 @@ class WrongAnswer(Exception):
 
 
 def shorten(value: Any) -> str:
-    """One line, cut where it is long: numbers with five digits at most. A value that cannot be written is named."""
+    """One line, cut where it is long: four digits of a number, and all before its point. What has no text is named."""
     line = ""
     try:
         for piece in _write(value):
@@ -69,7 +69,8 @@ def _write(value: Any) -> Iterator[str]:
             yield from _write(value[i])
         yield "]"
     elif isinstance(value, float):
-        yield f"{value:.5g}"  # more would differ from processor to processor
+        # More digits would differ from processor to processor: a sum of numbers around 1 may be small.
+        yield f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
     elif isinstance(value, (str, bytes, dict, set, frozenset)) and len(value) > _LONGEST:
         yield str(value[: _LONGEST + 1]) if isinstance(value, (str, bytes)) else f"{name_shape(value)} of {len(value)}"
     else:

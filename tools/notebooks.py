@@ -1,19 +1,16 @@
-"""Run a chapter's text and store what it gives as a notebook: `python -m tools.notebooks attention-pooling`.
+"""A chapter is a text and a notebook: what stands for what, which side was edited, and which one to take.
 
 The text is the source. The notebook remembers, in its own metadata, the digest of the text that it was made from. A
-notebook that no longer matches its digest was edited by hand: then nothing is written, and `--from` must say which side
-to take. Running twice changes no byte.
+notebook that no longer matches its digest was edited by hand.
 """
 
 from __future__ import annotations
 
-import argparse
+import copy
 import hashlib
-import json
-import os
 import re
-import time
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
@@ -22,13 +19,15 @@ from jupytext.config import load_jupytext_config
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.kernels import over_files
 
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 FRAMEWORKS = ROOT / "frameworks"  # the same layer elsewhere: text and notebook side by side
 COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ASIDE = {"solution", "check"}  # the tags of what is folded: the main line of a chapter stands without it
+SETUP = "# Installs d2lmini, the package of this book, if it is missing."  # how the first code cell begins
+OPT_OUT = "# NBVAL_IGNORE_OUTPUT"  # the first line of a cell that shows a time: its output is not compared
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
 
 
@@ -42,12 +41,31 @@ def is_chapter(text: Path) -> bool:
     return "\nkernelspec:\n" in text.read_text("utf-8")
 
 
+def drop_empty(metadata: Any) -> Any:
+    """Metadata without what says nothing: an editor writes `tags: []` where another writes no tags."""
+    if not isinstance(metadata, dict):
+        return metadata
+    kept = {key: drop_empty(value) for key, value in sorted(metadata.items())}
+    return {key: value for key, value in kept.items() if value}
+
+
+def simplify(notebook: NotebookNode) -> NotebookNode:
+    """A copy that says the same in one way, whichever program saved it, on whose machine, and whoever ran it."""
+    plain = copy.deepcopy(notebook)
+    plain.cells = [cell for cell in plain.cells if cell.source.strip()]
+    for cell in plain.cells:
+        cell.source = "\n".join(cell.source.splitlines()).strip("\n").rstrip()
+        cell.metadata = nbformat.from_dict(
+            drop_empty({key: value for key, value in cell.metadata.items() if key in CELL_METADATA})
+        )
+    kept = {key: plain.metadata[key] for key in ("jupytext", DIGEST) if key in plain.metadata}
+    plain.metadata = nbformat.from_dict({**kept, "kernelspec": KERNEL})
+    return plain
+
+
 def to_text(notebook: NotebookNode) -> str:
     """The one text that stands for a notebook."""
-    # From a copy: jupytext leaves metadata of its own behind in a notebook that it writes. Keys in the order in which
-    # a notebook is stored, whatever order they were written in: one notebook has one text.
-    ordered = nbformat.from_dict(json.loads(json.dumps(notebook, sort_keys=True)))
-    return jupytext.writes(ordered, fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
+    return jupytext.writes(simplify(notebook), fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
 
 
 def from_text(text: str) -> NotebookNode:
@@ -95,14 +113,12 @@ def choose(chapter: str, text: NotebookNode | None, notebook: NotebookNode | Non
 
 
 def tidy(chapter: str, notebook: NotebookNode) -> NotebookNode:
-    """Strip blank lines from the ends of the cells, and make sure that the text gives back the same cells.
+    """Write a notebook in the one way, and make sure that its text gives back the same cells.
 
     Raises:
         SystemExit: if it does not, as with a code block in Markdown that is never closed.
     """
-    notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
-    for cell in notebook.cells:
-        cell.source = cell.source.strip("\n").rstrip()
+    notebook = simplify(notebook)
     again = [(cell.cell_type, cell.source) for cell in from_text(to_text(notebook)).cells]
     for number, cell in enumerate(notebook.cells):
         if [(cell.cell_type, cell.source)] != again[number : number + 1]:
@@ -126,51 +142,9 @@ def is_aside(cell: NotebookNode) -> bool:
     return bool(ASIDE.intersection(cell.metadata.get("tags", [])))
 
 
-def collapse_in_colab(notebook: NotebookNode) -> None:
-    """Collapse the folded headings in Colab as in Jupyter: it has a list of its own, and its own place for an id."""
-    folded = [cell for cell in notebook.cells if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
-    for cell in folded:
-        cell.metadata["id"] = cell.id
-    if folded:
-        notebook.metadata["colab"] = {"collapsed_sections": [cell.id for cell in folded]}
-
-
-def describe_figures(notebook: NotebookNode) -> None:
-    """Copy the alt text of each figure to where Jupyter and nbconvert look for it: beside the picture."""
-    for cell in notebook.cells:
-        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
-        for output in cell.get("outputs", []):
-            if alt and "image/png" in output.get("data", {}):
-                output.metadata = {"image/png": {"alt": alt}}
-
-
-def execute(chapter: str, notebook: NotebookNode, folder: Path = NOTEBOOKS) -> None:
-    """Run all cells in a folder and keep only what is the same on every machine, and the digest.
-
-    Raises:
-        SystemExit: if a cell raises.
-    """
-    # Here, because the tests read and compare notebooks by the dozen, and take half their time to import these.
-    from nbclient.exceptions import CellExecutionError
-    from nbconvert.preprocessors import ClearMetadataPreprocessor, CoalesceStreamsPreprocessor, ExecutePreprocessor
-    from traitlets.config import Config
-
-    quiet = ["--log-level=ERROR"]  # the kernel's own remarks are not the chapter's
-    config = Config(KernelManager=over_files())
-    executor = ExecutePreprocessor(config=config, timeout=600, record_timing=False, extra_arguments=quiet)
-    try:
-        executor.preprocess(notebook, {"metadata": {"path": str(folder)}})
-    except CellExecutionError as error:
-        side = TEXTS if folder == NOTEBOOKS else folder
-        raise SystemExit(f"{side.name}/{chapter}.md: a cell raised\n{error}") from None
-    CoalesceStreamsPreprocessor().preprocess(notebook, {})
-    kept = {"kernelspec", ("language_info", "name")}
-    ClearMetadataPreprocessor(clear_cell_metadata=False, preserve_nb_metadata_mask=kept).preprocess(notebook, {})
-    for cell in notebook.cells:  # that preprocessor would skip the Markdown cells
-        cell.metadata = {key: value for key, value in cell.metadata.items() if key in CELL_METADATA}
-    describe_figures(notebook)
-    collapse_in_colab(notebook)
-    notebook.metadata[DIGEST] = digest(notebook)
+def list_code(notebook: NotebookNode) -> list[NotebookNode]:
+    """The code cells, without the first: it installs the package, and names another repository in each fork."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and not cell.source.startswith(SETUP)]
 
 
 def find_cover(notebook: NotebookNode) -> str | None:
@@ -182,64 +156,3 @@ def find_cover(notebook: NotebookNode) -> str | None:
 def read(path: Path) -> str | None:
     """What a file holds; `None` where there is none."""
     return path.read_text("utf-8") if path.exists() else None
-
-
-def write(path: Path, content: str, time_ns: int) -> None:
-    """Replace a file in one step, dated back to when the run began, so that any edit made since is newer."""
-    if read(path) == content:
-        return
-    new = path.with_suffix(".new")
-    new.write_text(content, "utf-8")
-    os.utime(new, ns=(time_ns, time_ns))
-    new.replace(path)
-
-
-def run_framework(name: str) -> None:
-    """Bring the notebook of a framework up to date where its text changed. What it printed of times is kept otherwise.
-
-    Raises:
-        SystemExit: if a cell raises.
-    """
-    path = FRAMEWORKS / f"{name}.ipynb"
-    text, source = from_text((FRAMEWORKS / f"{name}.md").read_text("utf-8")), read(path)
-    stored = nbformat.reads(source, as_version=4) if source else None
-    if stored is None or stored.metadata.get(DIGEST) != digest(text):
-        notebook = tidy(name, restore_ids(text, stored))
-        execute(name, notebook, FRAMEWORKS)
-        path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
-    print(f"frameworks/{name}.ipynb is up to date")
-
-
-def run(chapter: str, wanted: str | None) -> None:
-    """Bring a chapter up to date: choose the side to take, run it, write both.
-
-    Raises:
-        SystemExit: if nothing can be chosen, a cell raises, or a side was edited during the run.
-    """
-    stamp = ROOT / ".build" / "run" / f"{chapter}.new"
-    began = stamp.stat().st_mtime_ns if stamp.exists() else time.time_ns()
-    text_path, notebook_path = TEXTS / f"{chapter}.md", NOTEBOOKS / f"{chapter}.ipynb"
-    before = text, source = read(text_path), read(notebook_path)
-    stored = nbformat.reads(source, as_version=4) if source else None
-    notebook = choose(chapter, from_text(text) if text else None, stored, wanted)
-    notebook = tidy(chapter, restore_ids(notebook, stored))
-    execute(chapter, notebook)
-    if before != (read(text_path), read(notebook_path)):
-        raise SystemExit(f"{chapter}: edited while it ran. Nothing was written; run `make notebooks` again")
-    write(text_path, to_text(notebook), began)
-    write(notebook_path, nbformat.writes(notebook) + "\n", began)
-    if picture := find_cover(notebook):
-        write(COVER, picture, began)
-    print(f"notebooks/{chapter}.ipynb is up to date")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("chapter")
-    parser.add_argument("--framework", action="store_true", help="one of frameworks/, not a chapter")
-    parser.add_argument("--from", dest="wanted", choices=("text", "ipynb"), help="take this side, whatever changed")
-    arguments = parser.parse_args()
-    if arguments.framework:
-        run_framework(arguments.chapter)
-    else:
-        run(arguments.chapter, arguments.wanted)

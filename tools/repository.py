@@ -1,14 +1,13 @@
 """Name the repository of the book, `python -m tools.repository URL`, or its version, `--version 0.2.0`.
 
 The address stands in `_config.yml` and in each chapter's setup cell; the version in the package, its metadata and the
-citation, and its tag in the setup cells, as RELEASING.md tells. Nothing is run: not even later, since texts and
-notebooks keep their times. `--notes` prints what the change log says about the version that is set.
+citation, and its tag in the setup cells, as RELEASING.md tells. Nothing is run: not even later, since the setup cell
+counts for no digest of a chapter's code. `--notes` prints what the change log says about the version that is set.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import tomllib
 from pathlib import Path
@@ -18,11 +17,10 @@ import yaml
 from jinja2 import Template
 
 from tools import ROOT
-from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, TEXTS, digest, is_chapter, is_edited
+from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, SETUP, TEXTS, digest, is_chapter, is_edited
 
-CONFIG, SETUP = ROOT / "_config.yml", ROOT / "tools/template/setup.py.j2"
-FIRST_LINE = "# Installs d2lmini, the package of this book, if it is missing."
-_IN_TEXT = re.compile(re.escape(FIRST_LINE) + r"\n.*?\n```", re.DOTALL)
+CONFIG, TEMPLATE = ROOT / "_config.yml", ROOT / "tools/template/setup.py.j2"
+_IN_TEXT = re.compile(re.escape(SETUP) + r"\n.*?\n```", re.DOTALL)
 _ADDRESS = re.compile(
     r"(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?", re.ASCII
 )
@@ -52,14 +50,7 @@ def setup_cell(url: str) -> str:
     branch.
     """
     ref = "main" if "dev" in read_version() else f"v{read_version()}"
-    return Template(SETUP.read_text("utf-8")).render(url=url, ref=ref)
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a file that keeps its time: to make, what it holds has not changed."""
-    times = path.stat()
-    path.write_text(text, "utf-8")
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return Template(TEMPLATE.read_text("utf-8")).render(url=url, ref=ref)
 
 
 def substitute(path: Path, line: str, new: str) -> None:
@@ -81,13 +72,13 @@ def write_setup_cells(url: str) -> None:
         notebook = nbformat.read(path, as_version=4)
         edited = is_edited(notebook)  # then it stays so, and `make notebooks` will ask
         for cell in notebook.cells:
-            if cell.cell_type == "code" and cell.source.startswith(FIRST_LINE):
+            if cell.cell_type == "code" and cell.source.startswith(SETUP):
                 cell.source = new
         if not edited:
             notebook.metadata[DIGEST] = digest(notebook)
-        replace(path, nbformat.writes(notebook) + "\n")
+        path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
     for path in [*filter(is_chapter, TEXTS.glob("*.md")), *FRAMEWORKS.glob("*.md")]:
-        replace(path, _IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1))
+        path.write_text(_IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1), "utf-8")
 
 
 def set_repository(given: str) -> None:

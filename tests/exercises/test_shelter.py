@@ -224,7 +224,7 @@ SELF.append(SELF)
         (10**10**5, "int"),
         (Unwritable(), "Unwritable"),
         (torch.tensor([1 + 2j]), "[(1+2j)]"),
-        (torch.tensor([1.0, 0.1234567]), "[1, 0.12346]"),
+        (torch.tensor([1.0, 0.1234567]), "[1, 0.1235]"),
         (range(10**9), "range(0, 1000000000)"),
     ],
     ids=lambda value: type(value).__name__,

@@ -36,9 +36,11 @@ def build(folder: Path) -> None:
         else:
             shutil.copy2(source, target)
     (folder / "_toc.yml").write_text(
-        "format: jb-book\nroot: book/intro\nchapters:\n  - file: notebooks/mini\n  - file: notebooks/second\n"
+        "format: jb-book\nroot: book/intro\nchapters:\n"
+        + "".join(f"  - file: {name}\n" for name in ("book/about", "notebooks/mini", "notebooks/second"))
     )
     (folder / "book/intro.md").write_text("# A mini-book\n\n## Where to go\n\nTo [Mini](../notebooks/mini.ipynb).\n")
+    (folder / "book/about.md").write_text("# About this build\n\n```{build-report}\n```\n")
     (folder / "book/references.bib").touch()
     (folder / "notebooks").mkdir()
     (folder / "d2lmini").mkdir()

@@ -109,7 +109,8 @@ def make_environment(folder: Path) -> None:
         script = folder / ".venv/bin" / name
         script.write_text(text)
         script.chmod(0o755)
-    (folder / ".venv/.ready").touch()
+    for stamp in (".pages", ".ready"):  # in the order in which they are made
+        (folder / ".venv" / stamp).touch()
 
 
 class MiniBook:
@@ -167,11 +168,10 @@ class MiniBook:
         assert old in text
         self.path(name).write_text(text.replace(old, new), "utf-8")
 
-    def stamps(self, kind: str = "tested") -> set[str]:
-        """The chapters that passed, each with the time at which that began."""
-        stamps = [path for path in self.path(f".build/{kind}").glob("*") if path.suffix != ".new"]
-        return {f"{stamp.name} {stamp.stat().st_mtime_ns}" for stamp in stamps}
+    def stamps(self, kind: str = "compared") -> set[str]:
+        """The chapters that were compared, or run, each with the time at which that was."""
+        return {f"{path.stem} {path.stat().st_mtime_ns}" for path in self.path(f".build/{kind}").glob("*")}
 
-    def find_rerun(self, before: set[str], kind: str = "tested") -> set[str]:
-        """The chapters that were run since."""
+    def find_rerun(self, before: set[str], kind: str = "compared") -> set[str]:
+        """The chapters that were compared, or run, since."""
         return {stamp.split()[0] for stamp in self.stamps(kind) - before}

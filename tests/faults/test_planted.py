@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
-from tests.faults.minibook import Change, MiniBook, prose
-from tests.faults.plants import AS_PAGES, BETWEEN_THE_FILES, IN_THE_FILES, WHEN_RUN
+from tests.faults.minibook import PRINTED, Change, MiniBook, prose
+from tests.faults.plants import AS_PAGES, BETWEEN_THE_FILES, IN_THE_FILES, WHEN_RUN, WITHIN_THE_RULE, output
 
 
 def name_chapter(fault: str) -> str:
@@ -44,14 +45,41 @@ def test_each_fault_in_the_files_is_named_and_no_chapter_without_one(pristine: P
     assert not re.search(r"AssertionError.*\b(mini|second)(\.md|\.ipynb|,|:)", made.stdout)
 
 
-def test_each_fault_that_shows_when_run_is_named(pristine: Path, tmp_path: Path) -> None:
+def test_each_fault_that_shows_when_run_is_named_and_marked_on_its_page(pristine: Path, tmp_path: Path) -> None:
     book = plant(pristine, tmp_path / "book", WHEN_RUN)
-    book.replace("notebooks/second.ipynb", "p0123456789", "p9876543210")  # no fault: drawn on another processor
+    for change in WITHIN_THE_RULE:
+        book.edit(change, "second")
     before = book.stamps()
-    messages = [(fault, message.replace("mini", name_chapter(fault))) for fault, (_, message) in WHEN_RUN.items()]
     made = book.make("book")
+    messages = [
+        (fault, rf"{name_chapter(fault)}\.ipynb: 1 of 6 cells DIFFER.*\n    code cell [23]: .*{re.escape(message)}")
+        for fault, (_, message) in WHEN_RUN.items()
+    ]
     assert made.returncode != 0 and not find_unsaid(made.stdout, messages), made.stdout
-    assert book.find_rerun(before) == {"second"}  # what was red will be run again
+    assert f"{len(WHEN_RUN)} cells differ" in made.stdout and "report these lines" in made.stdout
+    assert "notebooks/second.ipynb: 6 cells as stored" in made.stdout
+    assert book.find_rerun(before) == {"second", *map(name_chapter, WHEN_RUN)}
+    about = read_soup(book, "book/about")
+    for fault, (_, message) in WHEN_RUN.items():
+        (mark,) = read_soup(book, f"notebooks/{name_chapter(fault)}").select(".cell_output .differs")
+        told = [part for pair in re.findall("stored '(.*?)', here '([^']*)", message) for part in pair]
+        assert all(part in mark.get_text() for part in told or [message[6:-1]]), mark
+        (link,) = about.find_all("a", string=re.compile(name_chapter(fault)))
+        assert link["href"] == f"../notebooks/{name_chapter(fault)}.html#{mark['id']}"
+    assert not read_soup(book, "notebooks/second").select(".differs")
+
+
+def test_a_mark_goes_when_what_differed_is_mended(book: MiniBook) -> None:
+    book.edit(output(PRINTED, "285\n", "283\n"))
+    assert book.make("book").returncode != 0 and read_soup(book, "notebooks/mini").select(".differs")
+    book.edit(output(PRINTED, "283\n", "285\n"))
+    book.make_green("book")
+    assert not read_soup(book, "notebooks/mini").select(".differs")
+    assert "none differs" in read_soup(book, "book/about").get_text()
+
+
+def read_soup(book: MiniBook, page: str) -> BeautifulSoup:
+    return BeautifulSoup(book.path(f"_build/html/{page}.html").read_text("utf-8"), "html.parser")
 
 
 def test_faults_on_the_pages_are_named(book: MiniBook) -> None:

@@ -14,8 +14,8 @@ from sphinx.application import Sphinx
 from sphinx.builders.singlehtml import SingleFileHTMLBuilder
 from sphinx.util.docutils import SphinxDirective
 
+from tools.notebooks import SETUP
 from tools.paper.arrange import arrange_book, name_anchor
-from tools.repository import FIRST_LINE
 
 MOST_LINES_TOGETHER = 20  # of a cell and what it prints; a longer one may go on on the next page
 MOST_LINES_ABOVE_FIGURE = 14
@@ -77,7 +77,7 @@ def open_cells(app: Sphinx, doctree: nodes.document) -> None:
     """Show folded cells, and leave out the one that installs the package."""
     for cell in list(filter(is_cell, doctree.findall(nodes.container))):
         cell.attributes.pop("hide_mode", None)
-        if cell.astext().startswith(FIRST_LINE):
+        if cell.astext().startswith(SETUP):
             cell.parent.remove(cell)
 
 

@@ -1,63 +1,71 @@
-"""The report on the page about this build: the notebooks as they were tested, and the versions that did it."""
+"""The page about this build: how many cells are compared, with which versions; and places for what came out.
+
+Pages are built before anything is run. A comment behind each code cell, and one on the page about the build, is where
+`tools/marks.py` says afterwards what the cell gave on this machine.
+"""
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import platform
 import re
 import tomllib
 from collections import Counter
 from pathlib import Path
-from xml.etree import ElementTree
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from .folds import is_cell, raw
 from .outputs import KINDS, count_outputs
 from .references import list_chapters
 
+NOT_YET = (
+    "<!--report--><p>These pages show what is stored. On this machine the notebooks have not been run again yet: "
+    "<code>make book</code> does it once the pages are there, and then says here what came out.</p><!--/-->"
+)
 
-def read_seconds(log: Path) -> str:
-    """How long the test of a notebook took, by the log that `make book` left."""
-    suite = ElementTree.parse(log).getroot().find("testsuite") if log.exists() else None
-    return "not tested by make" if suite is None else f"{float(suite.attrib['time']):.1f}"
+
+def leave_places(app: Sphinx, doctree: nodes.document) -> None:
+    """Put a comment behind each code cell, where a mark belongs if it gave something else."""
+    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
+        shown = [part for part in cell.children if is_cell(part, "cell_code_output")]
+        (shown[-1] if shown else cell).append(raw(f"<!--cell {cell['cell_index']}--><!--/-->"))
 
 
 def tabulate_notebooks(root: Path, chapters: list[str]) -> list[str]:
-    """For each notebook how many of its outputs are of which kind, and how long its test took; and the sums."""
-    rows = [f"| notebook | {' | '.join(KINDS)} | seconds |", f"|---|{'---:|' * len(KINDS)}---:|"]
+    """For each notebook how many of its outputs are of which kind; and the sums."""
+    rows = [f"| notebook | {' | '.join(KINDS)} |", f"|---|{'---:|' * len(KINDS)}"]
     total: Counter[str] = Counter()
     for path in (root / f"{chapter}.ipynb" for chapter in chapters):
         notebook = json.loads(path.read_text("utf-8"))
         counts = count_outputs(notebook)
         title = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ").partition(":")[0]
         numbers = " | ".join(str(counts[kind]) for kind in KINDS)
-        seconds = read_seconds(root / f".build/log/{path.stem}.xml")
-        rows.append(f"| [{title}](../notebooks/{path.name}) | {numbers} | {seconds} |")
+        rows.append(f"| [{title}](../notebooks/{path.name}) | {numbers} |")
         total += counts
-    return [*rows, f"| all | {' | '.join(str(total[kind]) for kind in KINDS)} | |"]
+    return [*rows, f"| all | {' | '.join(str(total[kind]) for kind in KINDS)} |"]
 
 
 class BuildReport(SphinxDirective):
-    """Two tables for the page about this build: the notebooks as they were tested, and the versions that did it."""
+    """What came out, and two tables: the notebooks, and the versions that are pinned."""
 
     def run(self) -> list[nodes.Node]:
-        """Read the notebooks, what `make book` left of its tests, and the pinned packages."""
+        """Read the notebooks and the pinned packages."""
         root = Path(self.env.srcdir)
         text = [*tabulate_notebooks(root, list_chapters(self.env.app)), "", "| package | version |", "|---|---|"]
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         text.append(f"| this book, and d2lmini | {project['version']} |")
         text.append(f"| Python | {platform.python_version()} |")
         pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
-        for name in re.findall(r"^([\w-]+)==", pinned, re.MULTILINE):
-            text.append(f"| {name} | {importlib.metadata.version(name)} |")
-        return self.parse_text_to_nodes("\n".join(text))
+        text += [f"| {name} | {version} |" for name, version in re.findall(r"^([\w-]+)==(\S+)", pinned, re.MULTILINE)]
+        return [raw(NOT_YET), *self.parse_text_to_nodes("\n".join(text))]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the directive."""
+    """Register the directive, and the hook before cells are folded and moved."""
     app.add_directive("build-report", BuildReport)
+    app.connect("doctree-read", leave_places, priority=300)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""What a notebook is compared by, and the processor that nobody has built."""

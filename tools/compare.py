@@ -1,0 +1,184 @@
+"""Run notebooks again, and compare what each cell shows with what is stored: `python -m tools.compare self-attention`.
+
+Without a name, all. What was equal is not run again until the code, the stored outputs, the checkers of the chapter or
+the package change; words may change. What differs is printed, a line for each cell, and marked on the built pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+
+from tools import ROOT
+from tools.notebooks import NOTEBOOKS, TEXTS, list_code
+from tools.repository import repository_url
+
+RESULTS, LOGS = ROOT / ".build/compared", ROOT / ".build/log"
+CHECKERS = ROOT / "d2lmini_exercises"
+SURROUNDINGS = ("requirements.txt", "conftest.py", "tools/kernels.py", "tools/printed.py")
+Difference = tuple[str, str]  # what is stored, and what came out here
+
+
+@dataclass
+class Result:
+    """What became of a notebook that was run again."""
+
+    digest: str
+    machine: str
+    seconds: float
+    cells: int
+    differs: dict[int, list[Difference]]  # by the number of the code cell, counted as nbval counts
+
+
+def find_checkers(chapter: str) -> list[Path]:
+    """The modules that check the exercises of a chapter, and no other's."""
+    module = CHECKERS / chapter.replace("-", "_")
+    return sorted([*module.rglob("*.py"), *module.parent.glob(f"{module.name}.py")])
+
+
+def digest_files(files: Iterable[Path]) -> str:
+    """The digest of some files, their names included."""
+    found = hashlib.sha256()
+    for path in sorted(files):
+        found.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+@cache
+def digest_package() -> str:
+    """The digest of all that every chapter stands on."""
+    texts = [path.stem for path in TEXTS.glob("*.md")]
+    own = {path for text in texts for path in find_checkers(text)}
+    code = {path for folder in ("d2lmini", CHECKERS.name) for path in (ROOT / folder).rglob("*")}
+    shared = {path for path in code - own if path.is_file() and path.suffix != ".pyc"}
+    return digest_files({*shared, *filter(Path.exists, (ROOT / name for name in SURROUNDINGS))})
+
+
+def digest_cells(chapter: str, *parts: str) -> str:
+    """The digest of these parts of a chapter's code cells, and of all that the cells stand on."""
+    notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    cells = json.dumps([[cell[part] for part in parts] for cell in list_code(notebook)])
+    return hashlib.sha256(f"{digest_package()}{digest_files(find_checkers(chapter))}{cells}".encode()).hexdigest()
+
+
+def digest_code(chapter: str) -> str:
+    """The digest of all that decides what a run of a chapter gives."""
+    return digest_cells(chapter, "source")
+
+
+def digest_chapter(chapter: str) -> str:
+    """The digest of all that decides whether what is stored of a chapter is equal to what it gives."""
+    return digest_cells(chapter, "source", "outputs", "execution_count")
+
+
+def read_result(chapter: str) -> Result | None:
+    """What became of a chapter when it was last compared; `None` if it never was."""
+    path = RESULTS / f"{chapter}.json"
+    if not path.exists():
+        return None
+    stored = json.loads(path.read_text("utf-8"))
+    stored["differs"] = {int(cell): [tuple(pair) for pair in pairs] for cell, pairs in stored["differs"].items()}
+    return Result(**stored)
+
+
+def is_known(chapter: str) -> bool:
+    """Whether what is stored was compared, and was equal."""
+    result = read_result(chapter)
+    return result is not None and not result.differs and result.digest == digest_chapter(chapter)
+
+
+def read_log(log: Path) -> tuple[int, dict[int, list[Difference]]]:
+    """How many cells pytest ran, and what differs in which: what `conftest.py` has kept."""
+    suite = ElementTree.parse(log).getroot().find("testsuite") if log.exists() else None
+    cells = [] if suite is None else suite.findall("testcase")
+    differs = {}
+    for cell in cells:
+        for kept in cell.iter("property"):
+            if kept.get("name") == "differs":
+                number = int(cell.attrib["name"].rpartition(" ")[2])
+                differs[number] = [tuple(pair) for pair in json.loads(kept.attrib["value"])]
+    return len(cells), differs
+
+
+def compare(chapter: str) -> Result:
+    """Run a notebook again in a kernel of its own, compare, print a line for it and for each cell that differs."""
+    digest, begin = digest_chapter(chapter), time.monotonic()
+    log, said = LOGS / f"{chapter}.xml", LOGS / f"{chapter}.txt"
+    log.unlink(missing_ok=True)
+    run = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:xdist", "--color=no", "--nbval"]
+    run += ["--nbval-current-env", f"--junitxml={log}", str(NOTEBOOKS / f"{chapter}.ipynb")]
+    with said.open("w", encoding="utf-8") as file:
+        done = subprocess.run(run, cwd=ROOT, check=False, stdout=file, stderr=subprocess.STDOUT)
+    cells, differs = read_log(log)
+    if done.returncode and not differs:
+        differs = {0: [("", f"no cell was run: see {said.relative_to(ROOT)}")]}
+    result = Result(digest, tell_machine(), time.monotonic() - begin, cells, differs)
+    (RESULTS / f"{chapter}.json").write_text(json.dumps(asdict(result)), "utf-8")
+    equal = f"{cells} cells as stored" if not differs else f"{len(differs)} of {cells} cells DIFFER"
+    lines = [f"notebooks/{chapter}.ipynb: {equal}, {result.seconds:.0f} s"]
+    lines += [f"    code cell {cell}: {tell_differences(pairs)}" for cell, pairs in differs.items()]
+    print("\n".join(lines), flush=True)
+    return result
+
+
+def tell_differences(pairs: list[Difference], place: str = "here", most: int = 3) -> str:
+    """What differs in a cell, in a line."""
+    told = [f"stored {stored!r}, {place} {found!r}" for stored, found in pairs[:most]]
+    return "; ".join(told + [f"and {len(pairs) - most} more"] * (len(pairs) > most))
+
+
+@cache
+def tell_machine() -> str:
+    """What a report of a difference needs: system, processor, versions."""
+    import torch
+
+    python = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return f"{python}, PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def tell_how_to_report() -> str:
+    """Where differences are reported, with what."""
+    url = repository_url()
+    form = "the form 'A cell gave another number'" if "/OWNER/" in url else f"{url}/issues/new/choose"
+    return f"Is the code as you cloned it? Then please report these lines, with this one: {form}\n    {tell_machine()}"
+
+
+def main(chapters: list[str], jobs: int) -> None:
+    """Compare the named chapters, all without a name, as many at a time as there are jobs; mark the pages."""
+    from tools.marks import mark_pages  # which reads results
+
+    for folder in (RESULTS, LOGS):
+        folder.mkdir(parents=True, exist_ok=True)
+    # The largest first, so that no long one begins when the others are done.
+    known = sorted(NOTEBOOKS.glob("*.ipynb"), key=lambda path: -path.stat().st_size)
+    chapters = chapters or [path.stem for path in known]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(compare, [chapter for chapter in chapters if not is_known(chapter)]))
+    results = {chapter: read_result(chapter) for chapter in chapters}
+    mark_pages()
+    differing = sum(len(result.differs) for result in results.values() if result)
+    if differing:
+        print(f"{differing} cells differ from what is stored. The pages mark them: _build/html/book/about.html")
+        sys.exit(tell_how_to_report())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("chapters", nargs="*")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    main(arguments.chapters, arguments.jobs)

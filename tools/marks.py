@@ -1,0 +1,95 @@
+"""Say on the built pages what became of each cell when it was run again: `tools.compare` calls it when it is done.
+
+The pages are built from what is stored, before anything runs. `book_site.report` leaves a place behind each code cell
+and one on the page about the build; here they are filled, as often as results come.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+
+import nbformat
+
+from tools import ROOT
+from tools.compare import Difference, Result, read_result
+from tools.notebooks import NOTEBOOKS, list_chapters
+
+SITE = ROOT / "_build/html"
+ABOUT = "book/about.html"
+PLACE = re.compile(r"(<!--(cell (?P<cell>\d+)|report)-->).*?(<!--/-->)", re.DOTALL)
+MOST = 3  # pairs of values that a mark shows
+
+
+def tell(pairs: list[Difference]) -> str:
+    """Both values of what differs in a cell, as HTML."""
+    told = [
+        f"<code>{escape(found)}</code> where <code>{escape(stored)}</code> is stored" if stored else
+        f"<code>{escape(found)}</code>, which is not stored"
+        for stored, found in pairs[:MOST]
+    ]  # fmt: skip
+    return "; ".join([*told, f"{len(pairs) - MOST} more"] if len(pairs) > MOST else told)
+
+
+def locate_cells(chapter: str) -> dict[int, int]:
+    """The number that nbval gives a code cell, by its number among all cells, which the pages know."""
+    cells = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4).cells
+    code = [number for number, cell in enumerate(cells) if cell.cell_type == "code"]
+    return {number: counted for counted, number in enumerate(code)}
+
+
+def mark_cells(html: str, chapter: str, result: Result | None) -> str:
+    """The page of a chapter, with a mark behind each cell that gave something else here."""
+    counted = locate_cells(chapter)
+
+    def fill(place: re.Match[str]) -> str:
+        cell = counted.get(int(place["cell"]), -1)
+        pairs = result.differs.get(cell, []) if result else []
+        mark = f'<p class="differs" id="differs-{cell}">On this machine the cell gave {tell(pairs)}.</p>'
+        return place[1] + mark * bool(pairs) + place[4]
+
+    return PLACE.sub(fill, html)
+
+
+def report(results: Mapping[str, Result | None]) -> str:
+    """What the page about the build says of the comparison, as HTML."""
+    if not any(results.values()):
+        return "<p>Nothing has been compared yet.</p>"
+    known = {chapter: result for chapter, result in results.items() if result}
+    differs = {chapter: result.differs for chapter, result in known.items() if result.differs}
+    machines = " and ".join(sorted({result.machine for result in known.values()}))
+    cells, seconds = sum(r.cells for r in known.values()), sum(r.seconds for r in known.values())
+    count = sum(map(len, differs.values()))
+    outcome = f"<strong>{count} differ</strong>" if count else "none differs"
+    said = (
+        f"<p>On this machine ({escape(machines)}) {cells} cells of {len(known)} notebooks were run again in "
+        f"{seconds:.0f} seconds and compared: {outcome}.</p>"
+    )
+    missing = len(results) - len(known)
+    said += f"<p>{missing} notebooks have not been compared here.</p>" if missing else ""
+    rows = [
+        f'<li><a href="../notebooks/{chapter}.html#differs-{cell}">{chapter}, code cell {cell}</a>: {tell(pairs)}</li>'
+        for chapter, cells_of in differs.items()
+        for cell, pairs in cells_of.items()
+    ]
+    return said + (f"<ul>{''.join(rows)}</ul>" if rows else "")
+
+
+def write(page: Path, html: str) -> None:
+    """Replace a page, if it changed."""
+    if html != page.read_text("utf-8"):
+        page.write_text(html, "utf-8")
+
+
+def mark_pages() -> None:
+    """Fill the places of all pages that are built."""
+    results = {chapter: read_result(chapter) for chapter in list_chapters()}
+    for chapter, result in results.items():
+        page = SITE / f"notebooks/{chapter}.html"
+        if page.exists():
+            write(page, mark_cells(page.read_text("utf-8"), chapter, result))
+    if (SITE / ABOUT).exists():
+        said = report(results)
+        write(SITE / ABOUT, PLACE.sub(lambda place: place[1] + said + place[4], (SITE / ABOUT).read_text("utf-8")))

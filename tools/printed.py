@@ -1,0 +1,97 @@
+"""What a cell shows, compared as text and numbers: the rule by which a notebook is held to its stored outputs.
+
+Two outputs are equal if their text is equal and each of their numbers is: a rounded number within one unit of its last
+printed digit, a whole number exactly, a colour within 2 of 256 in each channel. A run of blanks counts as one, since a
+column is as wide as its widest number. Equality of all printed letters would be a wish that no rounding can grant:
+a value beside the middle between two digits is printed as either, however little two machines differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from itertools import zip_longest
+from typing import Any
+
+COLOUR = r"#[0-9a-fA-F]{6}\b"
+NUMBER = r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*(?!\.?\d))?(?:e[-+−]?\d+)?(?!\.\d)"
+TOKEN = re.compile(f"{COLOUR}|{NUMBER}")
+# Of a clip path, a marker, a panel: a name made from all bits of what it stands for.
+NAME = re.compile(r'(?<=["#])[pm][0-9a-f]{10}(?=[")])|\btouch-[0-9a-f]{8}\b')
+EDGE = re.compile(r"(?m)^ | $|(?<=[\[(]) ")
+PICTURES = {"image/png", "image/jpeg"}  # beside the SVG of the same figure, whose numbers can be read
+SHOWN = 80  # letters of a text that differs
+
+
+class Printed(str):
+    """A text that equals each other text with the same words and numbers, by the rule of this module."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same by the rule."""
+        return isinstance(other, str) and not list_differences(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        """Whether it is another one by the rule."""
+        return not self == other
+
+
+def normalise(text: str) -> str:
+    """A text without what differs although nothing does: the width of a column, names made from all bits."""
+    return EDGE.sub("", re.sub(r"[ \t]+", " ", NAME.sub("name", text)))
+
+
+def is_close(stored: str, found: str) -> bool:
+    """Whether two numbers as they are printed, or two colours, are equal by the rule."""
+    if stored == found:
+        return True
+    if stored[0] == "#" or found[0] == "#":
+        channels = [bytes.fromhex(colour[1:]) for colour in (stored, found) if colour[0] == "#"]
+        return len(channels) == 2 and all(abs(a - b) <= 2 for a, b in zip(*channels, strict=True))
+    if ("." in stored or "e" in stored) != ("." in found or "e" in found):  # an integer is no rounded number
+        return False
+    one, other = (Decimal(number.replace("−", "-").replace(",", "")) for number in (stored, found))
+    unit = min(int(number.as_tuple().exponent) for number in (one, other))
+    whole = unit == 0 and "e" not in stored + found
+    return not whole and abs(one - other) <= Decimal(1).scaleb(unit)
+
+
+def list_differences(stored: str, found: str) -> list[tuple[str, str]]:
+    """What differs between two texts: each number that does, or the place where the words begin to."""
+    if str.__eq__(stored, found):
+        return []
+    one, other = normalise(stored), normalise(found)
+    words, others = TOKEN.split(one), TOKEN.split(other)
+    if words == others:
+        return [pair for pair in zip(TOKEN.findall(one), TOKEN.findall(other), strict=True) if not is_close(*pair)]
+    same = next(number for number, (a, b) in enumerate(zip_longest(words, others)) if a != b)
+    return [(cut_piece(one, same), cut_piece(other, same))]
+
+
+def cut_piece(text: str, number: int) -> str:
+    """Of a text the words behind so many numbers, with the number before them, as far as a line can show them."""
+    begin = [0, *(token.start() for token in TOKEN.finditer(text))][number:][:1]
+    return text[begin[0] :].strip()[:SHOWN] if begin else ""
+
+
+def read_outputs(outputs: Iterable[Any]) -> dict[str, str]:
+    """What a cell shows, by its kind: a stream, an error, or what a MIME type stands for; and in their order."""
+    read: dict[str, str] = {}
+    for output in outputs:
+        said = output.get("text", f"{output.get('ename')}: {output.get('evalue')}")
+        for kind, part in output.get("data", {output.get("name", "error"): said}).items():
+            if kind not in PICTURES:
+                read[kind] = read.get(kind, "") + (part if isinstance(part, str) else str(part))
+    return read
+
+
+def compare_outputs(stored: Iterable[Any], found: Iterable[Any]) -> list[tuple[str, str]]:
+    """What differs between the stored outputs of a cell and those of another run, each difference once."""
+    one, other = read_outputs(stored), read_outputs(found)
+    if "error" in other:  # what it showed before it raised does not matter
+        return [("", other["error"])]
+    pairs = [pair for kind in {**one, **other} for pair in list_differences(one.get(kind, ""), other.get(kind, ""))]
+    return list(dict.fromkeys(pairs))

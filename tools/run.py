@@ -1,0 +1,243 @@
+"""Bring notebooks up to date with their texts, and store what they give: `python -m tools.run attention-pooling`.
+
+Without a name, all. A chapter is run where its code changed, or its checkers or the package since it was last run or
+compared here; where only words did, what it printed is taken along. What new code gives is stored if it is also what a
+processor that nobody has built gives (`tools/noise.py`), by the rule of `tools/printed.py`; `NOISE=no` asks for none of
+that, `NOISE=2` for another such processor. Running twice changes no byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from tools import ROOT
+from tools.compare import digest_code, is_known, tell_differences
+from tools.kernels import over_files
+from tools.notebooks import (
+    COVER,
+    DIGEST,
+    FRAMEWORKS,
+    KERNEL,
+    NOTEBOOKS,
+    OPT_OUT,
+    TEXTS,
+    choose,
+    digest,
+    find_cover,
+    from_text,
+    list_code,
+    read,
+    restore_ids,
+    tidy,
+    to_text,
+)
+from tools.printed import compare_outputs
+
+STAMPS = ROOT / ".build/run"
+NOISE = ROOT / "tools/noise.py"
+
+
+def collapse_in_colab(notebook: NotebookNode) -> None:
+    """Collapse the folded headings in Colab as in Jupyter: it has a list of its own, and its own place for an id."""
+    folded = [cell for cell in notebook.cells if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
+    for cell in folded:
+        cell.metadata["id"] = cell.id
+    if folded:
+        notebook.metadata["colab"] = {"collapsed_sections": [cell.id for cell in folded]}
+
+
+def describe_figures(notebook: NotebookNode) -> None:
+    """Copy the alt text of each figure to where Jupyter and nbconvert look for it: beside the picture."""
+    for cell in notebook.cells:
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+        for output in cell.get("outputs", []):
+            if alt and "image/png" in output.get("data", {}):
+                output.metadata = {"image/png": {"alt": alt}}
+
+
+def execute(name: str, notebook: NotebookNode, folder: Path, **environment: str) -> float:
+    """Run all cells in a folder, in a kernel with these variables, and return how many seconds it took.
+
+    Raises:
+        SystemExit: if a cell raises.
+    """
+    from jupyter_client.manager import KernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+    from nbconvert.preprocessors import CoalesceStreamsPreprocessor
+
+    begin, manager = time.monotonic(), KernelManager(kernel_name="python3", **over_files())
+    where = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(notebook, manager, timeout=1200, record_timing=False, resources=where)
+    client.extra_arguments = ["--log-level=ERROR"]  # the kernel's own remarks are not the chapter's
+    try:
+        client.execute(env=os.environ | environment)
+    except CellExecutionError as error:
+        side = TEXTS if folder == NOTEBOOKS else folder
+        raise SystemExit(f"{side.name}/{name}.md: a cell raised\n{error}") from None
+    CoalesceStreamsPreprocessor().preprocess(notebook, {})
+    return time.monotonic() - begin
+
+
+def finish(notebook: NotebookNode) -> None:
+    """Keep of the metadata what is the same on every machine, and remember the text."""
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
+    describe_figures(notebook)
+    collapse_in_colab(notebook)
+    notebook.metadata[DIGEST] = digest(notebook)
+
+
+def check_under_noise(chapter: str, notebook: NotebookNode, shaken: NotebookNode) -> None:
+    """Compare a run with one on a processor that nobody has built; times may differ.
+
+    Raises:
+        SystemExit: if cells print something else there.
+    """
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    others = [cell for cell in shaken.cells if cell.cell_type == "code"]
+    differs = {
+        number: pairs
+        for number, (cell, other) in enumerate(zip(cells, others, strict=True))
+        if OPT_OUT not in cell.source and (pairs := compare_outputs(cell.outputs, other.outputs))
+    }
+    if differs:
+        lines = [f"    code cell {number}: {tell_differences(pairs, 'there')}" for number, pairs in differs.items()]
+        raise SystemExit(
+            f"{chapter}: {len(differs)} cells would show something else on another processor. Nothing was written; "
+            "the page on extending says what helps, and `NOISE=no` stores it all the same\n" + "\n".join(lines)
+        )
+
+
+def run_code(chapter: str, notebook: NotebookNode, seed: str) -> str:
+    """Run a chapter, with a seed once more under noise beside it, compare, and say how long it took."""
+    shaken = copy.deepcopy(notebook)
+    with ThreadPoolExecutor() as pool:
+        noise = {"PYTHONSTARTUP": str(NOISE), "NOISE": seed}
+        other = pool.submit(execute, chapter, shaken, NOTEBOOKS, **noise) if seed else None
+        seconds = execute(chapter, notebook, NOTEBOOKS)
+    if other is None:
+        return f"run in {seconds:.0f} s"
+    slow = other.result()
+    check_under_noise(chapter, notebook, shaken)
+    return f"run in {seconds:.0f} s, and in {slow:.0f} s under noise, which gave the same"
+
+
+def take_along(notebook: NotebookNode, stored: NotebookNode) -> None:
+    """Give code cells the outputs that the same cells have in the stored notebook."""
+    kept = (cell for cell in stored.cells if cell.cell_type == "code")
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            before = next(kept)
+            cell.outputs, cell.execution_count = before.outputs, before.execution_count
+
+
+def has_same_code(notebook: NotebookNode, stored: NotebookNode | None) -> bool:
+    """Whether a notebook has the code cells of the stored one, all of which were run."""
+    if stored is None or any(cell.execution_count is None for cell in list_code(stored)):
+        return False
+    counts = [sum(cell.cell_type == "code" for cell in each.cells) for each in (notebook, stored)]
+    sources = [[cell.source for cell in list_code(each)] for each in (notebook, stored)]
+    return sources[0] == sources[1] and counts[0] == counts[1]
+
+
+def is_fresh(chapter: str, words_changed: bool) -> bool:
+    """Whether what is stored of a chapter with the same code is what it would give now."""
+    stamp = read(STAMPS / chapter)
+    if stamp is None:  # never run here: then a change of words is taken as the only one
+        return words_changed or is_known(chapter)
+    return stamp == digest_code(chapter) or is_known(chapter)
+
+
+def run(chapter: str, wanted: str | None = None) -> None:
+    """Bring a chapter up to date: choose the side to take, run it if it must be, write both.
+
+    Raises:
+        SystemExit: if nothing can be chosen, a cell raises, noise shows, or a side was edited during the run.
+    """
+    text_path, notebook_path = TEXTS / f"{chapter}.md", NOTEBOOKS / f"{chapter}.ipynb"
+    before = text, source = read(text_path), read(notebook_path)
+    stored = nbformat.reads(source, as_version=4) if source else None
+    notebook = choose(chapter, from_text(text) if text else None, stored, wanted)
+    words_changed = stored is None or stored.metadata.get(DIGEST) != digest(notebook)
+    same_code = has_same_code(notebook, stored)
+    notebook = tidy(chapter, restore_ids(notebook, stored))
+    if wanted is None and stored is not None and same_code and is_fresh(chapter, words_changed):
+        take_along(notebook, stored)
+        how = "its words changed, its outputs were taken along" if words_changed else ""
+    else:
+        asked = os.environ.get("NOISE", "1")
+        how = run_code(chapter, notebook, "" if same_code or asked == "no" else asked)
+    finish(notebook)
+    if before != (read(text_path), read(notebook_path)):
+        raise SystemExit(f"{chapter}: edited while it ran. Nothing was written; run `make notebooks` again")
+    write(text_path, to_text(notebook))
+    write(notebook_path, nbformat.writes(notebook) + "\n")
+    if picture := find_cover(notebook):
+        write(COVER, picture)
+    write(STAMPS / chapter, digest_code(chapter))
+    if how:
+        print(f"notebooks/{chapter}.ipynb: {how}", flush=True)
+
+
+def write(path: Path, content: str) -> None:
+    """Replace a file in one step, if it changes."""
+    if read(path) != content:
+        new = path.with_suffix(".new")
+        new.write_text(content, "utf-8")
+        new.replace(path)
+
+
+def run_framework(name: str) -> None:
+    """Bring the notebook of a framework up to date where its text changed. What it printed of times is kept otherwise.
+
+    Raises:
+        SystemExit: if a cell raises.
+    """
+    path = FRAMEWORKS / f"{name}.ipynb"
+    text, source = from_text((FRAMEWORKS / f"{name}.md").read_text("utf-8")), read(path)
+    stored = nbformat.reads(source, as_version=4) if source else None
+    if stored is None or stored.metadata.get(DIGEST) != digest(text):
+        notebook = tidy(name, restore_ids(text, stored))
+        execute(name, notebook, FRAMEWORKS)
+        finish(notebook)
+        write(path, nbformat.writes(notebook) + "\n")
+    print(f"frameworks/{name}.ipynb is up to date")
+
+
+def try_to(work: Callable[[str], None], name: str) -> str | None:
+    """Do the work, and return what is to be said if it cannot be done."""
+    try:
+        work(name)
+    except SystemExit as refused:
+        return str(refused)
+    return None
+
+
+def main(names: list[str], jobs: int, wanted: str | None, framework: bool) -> None:
+    """Bring all that is named up to date; what one of them refuses stops no other."""
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        work = run_framework if framework else lambda name: run(name, wanted)
+        refused = [said for said in pool.map(lambda name: try_to(work, name), names) if said]
+    print("All notebooks are up to date" if not refused else "\n".join(refused))
+    sys.exit(bool(refused))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--framework", action="store_true", help="of frameworks/, not chapters")
+    parser.add_argument("--from", dest="wanted", choices=("text", "ipynb"), help="take this side, whatever changed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    main(arguments.names, arguments.jobs, arguments.wanted, arguments.framework)
