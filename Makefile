@@ -96,7 +96,7 @@ _build/html/.built: .venv/.pages $(TEXTS)
 	@touch $@ && echo "The pages: _build/html/index.html. Now the notebooks are run again and compared"
 
 compared: .venv/.ready
-	@$(PY) -m tools.compare --jobs $(JOBS)
+	@$(PY) -m tools.compare $(if $(filter command,$(origin CHAPTERS)),$(CHAPTERS)) --jobs $(JOBS)
 
 # The folders too: their time is that of the last file that came or went.
 .build/checked: book/. notebooks/. $(TEXTS) $(CODE)

@@ -31,16 +31,24 @@ def pytest_configure(config: Any) -> None:
     IPyNbCell.sanitize = lambda cell, text: Printed(text) if isinstance(text, str) else text
 
 
+def keep_differences(item: Any, failure: str) -> None:
+    """Keep in the log what differs in a cell: too much, or in a last digit, as the rule allows."""
+    from tools.printed import compare_outputs, is_identical
+
+    outputs = item.cell.outputs, item.test_outputs or ()
+    if failure:
+        item.user_properties.append(("differs", json.dumps(compare_outputs(*outputs) or [("", failure)])))
+    elif item.options["check"] and not is_identical(*outputs):
+        item.user_properties.append(("rounds", item.cell_num))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
     """Keep what differs in a notebook's cell; of another failure, say which recipe of the page on extending helps."""
     report = yield
+    if call.when == "call" and hasattr(item, "cell_num"):
+        keep_differences(item, "" if call.excinfo is None else str(call.excinfo.value))
     recipe = item.get_closest_marker("recipe")
-    if report.failed and call.when == "call" and hasattr(item, "cell_num"):
-        from tools.printed import compare_outputs
-
-        differs = compare_outputs(item.cell.outputs, item.test_outputs or ())
-        item.user_properties.append(("differs", json.dumps(differs or [("", str(call.excinfo.value))])))
     if report.failed and recipe and (crash := getattr(report.longrepr, "reprcrash", None)):
         first, *rest = crash.message.split("\n")
         crash.message = "\n".join([f"{first} (book/extending.md: {recipe.args[0]})", *rest])

@@ -47,14 +47,23 @@ def enter(name: str) -> int:
     return len(entries) + 1
 
 
+def check_name(name: str) -> None:
+    """Refuse what cannot name a chapter.
+
+    Raises:
+        SystemExit: if it is no name.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise SystemExit(f"NAME must be small letters, digits and hyphens, as in NAME=my-chapter, got {name!r}")
+
+
 def main(name: str) -> None:
     """Begin a chapter.
 
     Raises:
         SystemExit: if the name is none, or is taken.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise SystemExit(f"NAME must be small letters, digits and hyphens, as in NAME=my-chapter, got {name!r}")
+    check_name(name)
     module = name.replace("-", "_")
     files = {
         f"book/{name}.md": "chapter.md",

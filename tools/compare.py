@@ -41,6 +41,7 @@ class Result:
     machine: str
     seconds: float
     cells: int
+    rounded: int  # cells that differ in a last digit, as the rule allows
     differs: dict[int, list[Difference]]  # by the number of the code cell, counted as nbval counts
 
 
@@ -68,21 +69,11 @@ def digest_package() -> str:
     return digest_files({*shared, *filter(Path.exists, (ROOT / name for name in SURROUNDINGS))})
 
 
-def digest_cells(chapter: str, *parts: str) -> str:
-    """The digest of these parts of a chapter's code cells, and of all that the cells stand on."""
-    notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
-    cells = json.dumps([[cell[part] for part in parts] for cell in list_code(notebook)])
-    return hashlib.sha256(f"{digest_package()}{digest_files(find_checkers(chapter))}{cells}".encode()).hexdigest()
-
-
-def digest_code(chapter: str) -> str:
-    """The digest of all that decides what a run of a chapter gives."""
-    return digest_cells(chapter, "source")
-
-
 def digest_chapter(chapter: str) -> str:
-    """The digest of all that decides whether what is stored of a chapter is equal to what it gives."""
-    return digest_cells(chapter, "source", "outputs", "execution_count")
+    """The digest of a chapter's code, of what is stored of its outputs, and of all that decides what it gives."""
+    notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    cells = json.dumps([[cell.source, cell.outputs, cell.execution_count] for cell in list_code(notebook)])
+    return hashlib.sha256(f"{digest_package()}{digest_files(find_checkers(chapter))}{cells}".encode()).hexdigest()
 
 
 def read_result(chapter: str) -> Result | None:
@@ -101,17 +92,18 @@ def is_known(chapter: str) -> bool:
     return result is not None and not result.differs and result.digest == digest_chapter(chapter)
 
 
-def read_log(log: Path) -> tuple[int, dict[int, list[Difference]]]:
-    """How many cells pytest ran, and what differs in which: what `conftest.py` has kept."""
+def read_log(log: Path) -> tuple[int, int, dict[int, list[Difference]]]:
+    """How many cells pytest ran, how many differ in a last digit, and what differs in which: see `conftest.py`."""
     suite = ElementTree.parse(log).getroot().find("testsuite") if log.exists() else None
     cells = [] if suite is None else suite.findall("testcase")
-    differs = {}
+    differs, rounded = {}, 0
     for cell in cells:
-        for kept in cell.iter("property"):
-            if kept.get("name") == "differs":
-                number = int(cell.attrib["name"].rpartition(" ")[2])
-                differs[number] = [tuple(pair) for pair in json.loads(kept.attrib["value"])]
-    return len(cells), differs
+        kept = {each.attrib["name"]: each.attrib["value"] for each in cell.iter("property")}
+        rounded += "rounds" in kept
+        if "differs" in kept:
+            number = int(cell.attrib["name"].rpartition(" ")[2])
+            differs[number] = [tuple(pair) for pair in json.loads(kept["differs"])]
+    return len(cells), rounded, differs
 
 
 def compare(chapter: str) -> Result:
@@ -123,10 +115,10 @@ def compare(chapter: str) -> Result:
     run += ["--nbval-current-env", f"--junitxml={log}", str(NOTEBOOKS / f"{chapter}.ipynb")]
     with said.open("w", encoding="utf-8") as file:
         done = subprocess.run(run, cwd=ROOT, check=False, stdout=file, stderr=subprocess.STDOUT)
-    cells, differs = read_log(log)
+    cells, rounded, differs = read_log(log)
     if done.returncode and not differs:
         differs = {0: [("", f"no cell was run: see {said.relative_to(ROOT)}")]}
-    result = Result(digest, tell_machine(), time.monotonic() - begin, cells, differs)
+    result = Result(digest, tell_machine(), time.monotonic() - begin, cells, rounded, differs)
     (RESULTS / f"{chapter}.json").write_text(json.dumps(asdict(result)), "utf-8")
     equal = f"{cells} cells as stored" if not differs else f"{len(differs)} of {cells} cells DIFFER"
     lines = [f"notebooks/{chapter}.ipynb: {equal}, {result.seconds:.0f} s"]

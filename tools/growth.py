@@ -21,7 +21,7 @@ from torch.nn import functional as F
 import d2lmini as d2l
 from tools import ROOT
 
-PAGE, FIGURE = ROOT / "book/same-numbers.md", ROOT / "book/_static/same-numbers.svg"
+PAGE, FIGURES = ROOT / "book/same-numbers.md", ROOT / "book/_static"
 STEPS, EVERY, RATE, LETTERS = 250, 10, 3e-3, 20
 SEEDS, SHOWN = range(6), 4  # the one in the middle is drawn
 SETS = ({"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}, {"ATEN_CPU_CAPABILITY": "avx2"})
@@ -79,14 +79,27 @@ def compare(dtype: str, falls: bool) -> torch.Tensor:
     return torch.stack([(one - other).abs().amax(dim=1) for one, other in zip(found[::2], found[1::2], strict=True)])
 
 
+def draw_rounding() -> None:
+    """What three decimals print of a number in the middle between two: either, by a difference of 1e-16."""
+    middle = 0.8125
+    d2l.plot([[0.8115, middle], [middle, 0.8135], [middle], [middle]], [[0.812] * 2, [0.813] * 2, [0.812], [0.813]],
+             "what was computed", "what is printed", fmts=["C0-", "C0-", "C1o", "C1o"], figsize=(4.5, 2.2))  # fmt: skip
+    plt.gca().set_xticks([0.8115, 0.812, middle, 0.813, 0.8135], ["0.8115", "0.8120", "0.8125", "0.8130", "0.8135"])
+    plt.gca().set_yticks([0.812, 0.813], ["0.812", "0.813"])
+    plt.savefig(FIGURES / "rounding.svg", metadata={"Date": None})
+    plt.close()
+
+
 def main() -> None:
     """Train, compare, draw, and write the table of the page."""
+    draw_rounding()
     names = [f"{dtype}, {'falling' if falls else 'constant'} rate" for dtype, falls in KINDS]
     gaps = torch.stack([compare(*kind) for kind in KINDS])  # (kinds, seeds, times)
     lines = gaps[:, SHOWN, 1:]  # before the first step there is hardly a difference
     d2l.plot(torch.arange(EVERY, STEPS + 1, EVERY), lines, "step", "largest difference of a weight",
              names, yscale="log", figsize=(4.5, 3.2))  # fmt: skip
-    plt.savefig(FIGURE, metadata={"Date": None})
+    plt.savefig(FIGURES / "same-numbers.svg", metadata={"Date": None})
+    plt.close()
     rows = ["| training | step 10 | step 100 | step 250 | six seeds, step 250 |", "|---|--:|--:|--:|--:|"]
     for name, seeds in zip(names, gaps, strict=True):
         told = [f"{seeds[SHOWN, step // EVERY]:.0e}" for step in (10, 100, STEPS)]

@@ -63,6 +63,8 @@ def report(results: Mapping[str, Result | None]) -> str:
     cells, seconds = sum(r.cells for r in known.values()), sum(r.seconds for r in known.values())
     count = sum(map(len, differs.values()))
     outcome = f"<strong>{count} differ</strong>" if count else "none differs"
+    if rounded := sum(result.rounded for result in known.values()):
+        outcome += f" (of {rounded} a last digit does, which is allowed)"
     said = (
         f"<p>On this machine ({escape(machines)}) {cells} cells of {len(known)} notebooks were run again in "
         f"{seconds:.0f} seconds and compared: {outcome}.</p>"

@@ -54,7 +54,7 @@ def simplify(notebook: NotebookNode) -> NotebookNode:
     plain = copy.deepcopy(notebook)
     plain.cells = [cell for cell in plain.cells if cell.source.strip()]
     for cell in plain.cells:
-        cell.source = "\n".join(cell.source.splitlines()).strip("\n").rstrip()
+        cell.source = cell.source.replace("\r\n", "\n").strip("\n").rstrip()
         cell.metadata = nbformat.from_dict(
             drop_empty({key: value for key, value in cell.metadata.items() if key in CELL_METADATA})
         )

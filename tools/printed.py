@@ -88,6 +88,12 @@ def read_outputs(outputs: Iterable[Any]) -> dict[str, str]:
     return read
 
 
+def is_identical(stored: Iterable[Any], found: Iterable[Any]) -> bool:
+    """Whether all that the outputs of two runs show is equal to the last digit."""
+    one, other = ({kind: normalise(text) for kind, text in read_outputs(each).items()} for each in (stored, found))
+    return one == other
+
+
 def compare_outputs(stored: Iterable[Any], found: Iterable[Any]) -> list[tuple[str, str]]:
     """What differs between the stored outputs of a cell and those of another run, each difference once."""
     one, other = read_outputs(stored), read_outputs(found)

@@ -21,7 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.compare import digest_code, is_known, tell_differences
+from tools.compare import digest_chapter, is_known, tell_differences
 from tools.kernels import over_files
 from tools.notebooks import (
     COVER,
@@ -142,20 +142,21 @@ def take_along(notebook: NotebookNode, stored: NotebookNode) -> None:
 
 
 def has_same_code(notebook: NotebookNode, stored: NotebookNode | None) -> bool:
-    """Whether a notebook has the code cells of the stored one, all of which were run."""
-    if stored is None or any(cell.execution_count is None for cell in list_code(stored)):
+    """Whether a notebook has the code cells of the stored one, all of which were run, one after the other."""
+    if stored is None:
         return False
-    counts = [sum(cell.cell_type == "code" for cell in each.cells) for each in (notebook, stored)]
-    sources = [[cell.source for cell in list_code(each)] for each in (notebook, stored)]
-    return sources[0] == sources[1] and counts[0] == counts[1]
+    counts = [cell.execution_count for cell in stored.cells if cell.cell_type == "code"]
+    new, old = ([cell.source for cell in list_code(each)] for each in (notebook, stored))
+    size = sum(cell.cell_type == "code" for cell in notebook.cells)
+    return new == old and counts == list(range(1, size + 1))
 
 
 def is_fresh(chapter: str, words_changed: bool) -> bool:
     """Whether what is stored of a chapter with the same code is what it would give now."""
     stamp = read(STAMPS / chapter)
-    if stamp is None:  # never run here: then a change of words is taken as the only one
-        return words_changed or is_known(chapter)
-    return stamp == digest_code(chapter) or is_known(chapter)
+    if stamp is None and words_changed:  # never run here: then the words are taken for the only change
+        return True
+    return stamp == digest_chapter(chapter) or is_known(chapter)
 
 
 def run(chapter: str, wanted: str | None = None) -> None:
@@ -184,7 +185,7 @@ def run(chapter: str, wanted: str | None = None) -> None:
     write(notebook_path, nbformat.writes(notebook) + "\n")
     if picture := find_cover(notebook):
         write(COVER, picture)
-    write(STAMPS / chapter, digest_code(chapter))
+    write(STAMPS / chapter, digest_chapter(chapter))
     if how:
         print(f"notebooks/{chapter}.ipynb: {how}", flush=True)
 
@@ -226,6 +227,8 @@ def try_to(work: Callable[[str], None], name: str) -> str | None:
 def main(names: list[str], jobs: int, wanted: str | None, framework: bool) -> None:
     """Bring all that is named up to date; what one of them refuses stops no other."""
     STAMPS.mkdir(parents=True, exist_ok=True)
+    # The largest first, so that no long one begins when the others are done.
+    names = sorted(names, key=lambda name: -len(read(NOTEBOOKS / f"{name}.ipynb") or ""))
     with ThreadPoolExecutor(jobs) as pool:
         work = run_framework if framework else lambda name: run(name, wanted)
         refused = [said for said in pool.map(lambda name: try_to(work, name), names) if said]

@@ -10,8 +10,10 @@ import sys
 import time
 
 from tools import ROOT
+from tools.environments import ENVIRONMENTS as KINDS
 
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-header", "-n", "2", "--dist", "worksteal"]
+ENVIRONMENTS = [sys.executable, "-m", "tools.environments"]
 MUTATION = ROOT / ".venv-mutation/bin/python"
 
 
@@ -23,12 +25,14 @@ PARTS = {
     "site": (600, [*PYTEST, "tests/site"]),
     "colab": (300, [*PYTEST, "tests/colab"]),
     "recipes": (300, [*PYTEST, "--dist", "loadscope", "tests/recipes"]),
+    "comparison": (60, [*PYTEST, "tests/comparison"]),
     "classes": (300, [*PYTEST, "tests/instructor"]),
     "pdf-and-epub": (240, ["make", "pdf", "epub"]),
     "paper": (120, [*PYTEST, "tests/paper"]),
     "slides": (240, ["make", "slides"]),
     "decks": (240, [*PYTEST, "tests/slides"]),
-    "environments": (7200, [sys.executable, "-m", "tools.environments"]),
+    "environments": (7200, [*ENVIRONMENTS, *(name for name in KINDS if "noise" not in name)]),
+    "noise": (5400, [*ENVIRONMENTS, *(name for name in KINDS if "noise" in name)]),
     "mutation": (3600, [str(MUTATION), "-m", "tools.mutation", "--sample", "60"]),
     "planted": (2700, [sys.executable, "-m", "tests.faults.drawn"]),
 }

@@ -19,16 +19,16 @@ def read(chapter: str) -> Any:
     return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
 
 
-@pytest.mark.parametrize("chapter", list(ELSEWHERE))
+@pytest.mark.parametrize("chapter", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
 def test_a_number_in_a_sentence_was_measured_or_comes_from_somewhere(chapter: str) -> None:
-    notebook = read(chapter)
+    notebook, elsewhere = read(chapter), ELSEWHERE.get(chapter, {})
     unmeasured = {told.text: notebook.cells[told.cell].source for told in find_numbers(notebook)
                   if not is_measured(told, notebook)}  # fmt: skip
-    unknown = {number: source for number, source in unmeasured.items() if number not in ELSEWHERE[chapter]}
+    unknown = {number: source for number, source in unmeasured.items() if number not in elsewhere}
     assert not unknown, f"{chapter}: no cell of the section shows these numbers, and numbers.toml does not know them"
-    assert set(ELSEWHERE[chapter]) == set(unmeasured), "numbers.toml lists what the chapter shows, or does not tell"
-    assert all(ELSEWHERE[chapter].values())
+    assert set(elsewhere) == set(unmeasured), "numbers.toml lists what the chapter shows, or does not tell"
+    assert all(elsewhere.values())
 
 
-def test_all_chapters_of_the_book_are_read() -> None:
-    assert set(ELSEWHERE) == {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+def test_no_other_chapters_are_listed() -> None:
+    assert set(ELSEWHERE) <= {path.stem for path in NOTEBOOKS.glob("*.ipynb")}

@@ -94,6 +94,27 @@ def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) ->
     assert {path: path.stat().st_mtime_ns for path in book.path("_build/html").rglob("*")} == pages
 
 
+def test_a_chapter_whose_file_has_another_name_is_linked_by_it_and_not_run(book: MiniBook) -> None:
+    book.edit(prose("See [the second](second.ipynb#exercises), a second chapter."))
+    book.path("_config.yml").write_text(book.path("_config.yml").read_text("utf-8") + "\n# complete: [mini, second]\n")
+    ran = book.stamps("run")
+    for arguments, said in ((("third", "last"), "no book/third.md"), (("second", "mini"), "is there already")):
+        refused = rename(book, *arguments)
+        assert refused.returncode != 0 and said in refused.stderr
+    assert rename(book, "second", "last").returncode == 0
+    book.make_green("notebooks")
+    assert {stamp for stamp in book.stamps("run") if stamp.startswith("mini")} <= ran
+    assert "[the second](last.ipynb#exercises), a second chapter." in book.notebook().cells[0].source
+    assert "# complete: [mini, last]" in book.path("_config.yml").read_text("utf-8")
+    book.make_green("book")
+    assert book.path("_build/html/notebooks/last.html").exists() and not book.path("notebooks/second.ipynb").exists()
+
+
+def rename(book: MiniBook, *names: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tools.rename", *names]
+    return subprocess.run(command, cwd=book.folder, check=False, capture_output=True, text=True)
+
+
 def test_a_chapter_that_was_moved_takes_its_number_along(book: MiniBook) -> None:
     book.edit(prose("See [chapter 2](second.ipynb), exercise 2.1 and (2.1), not (2.5), in chapters 1 to 2."))
     for chapter, number in (("mini", 1), ("second", 2)):

@@ -16,20 +16,12 @@ import pytest
 from tests.faults.minibook import MiniBook, make_environment
 from tools import ROOT
 
-pytestmark = pytest.mark.thorough
-
 PAGE = (ROOT / "book/extending.md").read_text("utf-8")
 # A block of code, in as many backticks as it takes, and its caption if it has one.
 BLOCK = re.compile(r"^(`{3,})\{code-block\} (\w+)\n(?::caption: ([^\n]+)\n)?(.*?)^\1$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"(?P<file>[\w./-]+)(?:, (?P<how>at the end|below|above)(?: (?P<line>.+))?)?")
-RECIPES = [
-    "A chapter",
-    "An exercise",
-    "A figure",
-    "A word, and its translation",
-    "An instrument",
-    "A position scheme",
-]
+RECIPES_BY_DAY = ["A chapter", "An exercise"]
+RECIPES_BY_NIGHT = ["A figure", "A word, and its translation", "An instrument", "A position scheme"]  # after those
 NEW = "notebooks/my-chapter.html"
 
 
@@ -61,10 +53,10 @@ def put(book: MiniBook, caption: str, code: str) -> None:
     path.write_text("".join([*lines[:at], code, *lines[at:]]), "utf-8")
 
 
-def run(book: MiniBook, command: str) -> None:
-    """Run a line of shell; the other chapters count as tested, since their tests take minutes."""
+def run(book: MiniBook, command: str, pages: bool) -> None:
+    """Run a line of shell, without the pages if not asked for; other chapters are not run, since that takes minutes."""
     if command == "make book":
-        command += " TESTED=.build/tested/my-chapter"
+        command = f"make {'book' if pages else '-k compared .build/checked'} CHAPTERS=my-chapter"
     name, *rest = shlex.split(command)
     if name == "make":
         book.make_green(*rest)
@@ -72,6 +64,20 @@ def run(book: MiniBook, command: str) -> None:
         kept = os.environ | {"PYTHONPATH": str(book.folder)}
         done = subprocess.run([name, *rest], cwd=book.folder, env=kept, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def follow(book: MiniBook, title: str, pages: bool) -> None:
+    """Do what a recipe says, from the first line to the last; N is the number of the new chapter."""
+    steps = read_recipe(title)
+    assert any(language == "shell" for language, _, _ in steps)
+    for language, caption, code in steps:
+        if caption:
+            number = re.search(r"### Exercise (\d+)\.1", book.path("book/my-chapter.md").read_text("utf-8"))
+            put(book, caption, code.replace("### Exercise N.", f"### Exercise {number[1] if number else '?'}."))
+        else:
+            assert language == "shell", f"book/extending.md, {title}: a block without a place"
+            for command in code.splitlines():
+                run(book, command, pages)
 
 
 @pytest.fixture(scope="module")
@@ -87,32 +93,35 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> MiniBook:
     return MiniBook(folder)
 
 
-@pytest.mark.parametrize("title", RECIPES)
+def test_the_recipes_of_a_chapter_and_of_an_exercise_end_green(book: MiniBook) -> None:
+    before = {path for path in book.folder.rglob("*") if path.is_file()}
+    book.make_green("-n", "chapter", "NAME=my-chapter")
+    assert {path for path in book.folder.rglob("*") if path.is_file()} == before, "a dry run wrote files"
+    for title in RECIPES_BY_DAY:
+        follow(book, title, pages=False)
+    for command in ("ruff check .", "ruff format --check .", "pytest -q -n 1 tests/book tests/chapters"):
+        run(book, f".venv/bin/python -m {command}", pages=False)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("title", RECIPES_BY_NIGHT)
 def test_a_recipe_does_what_it_says(book: MiniBook, title: str) -> None:
-    steps = read_recipe(title)
-    assert any(language == "shell" for language, _, _ in steps)
-    for language, caption, code in steps:
-        if caption:
-            put(book, caption, code)
-        else:
-            assert language == "shell", f"book/extending.md, {title}: a block without a place"
-            for command in code.splitlines():
-                run(book, command)
+    follow(book, title, pages=True)
 
 
+@pytest.mark.thorough
 def test_all_that_the_recipes_made_passes_the_checks(book: MiniBook) -> None:
-    run(book, "make book")
-    for command in ("ruff check .", "ruff format --check .", "mypy", "pytest -q tests/book"):
-        run(book, f".venv/bin/python -m {command}")
-    page = book.path(f"_build/html/{NEW}").read_text("utf-8")
+    run(book, "make book", pages=True)
+    for command in ("ruff check .", "ruff format --check .", "mypy", "pytest -q tests/book tests/chapters"):
+        run(book, f".venv/bin/python -m {command}", pages=True)
+    assert "A running mean" in book.path(f"_build/html/{NEW}").read_text("utf-8")
     assert 'lang="zh-Hans">加权平均<' in book.path("_build/html/book/glossary.html").read_text("utf-8")
-    number = re.search(r"Exercise (\d+)\.1", page)
-    assert number and f"### Exercise {number[1]}.3 ·" in PAGE, "the page on extending writes another number"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), reason="no browser")
 def test_the_new_page_passes_the_tests_of_pages(book: MiniBook) -> None:
-    run(book, ".venv/bin/python -m pytest -q tests/site -n 1 -k 'my-chapter or card'")
+    run(book, ".venv/bin/python -m pytest -q tests/site -n 1 -k 'my-chapter or card'", pages=True)
 
 
 def test_each_recipe_that_a_failing_check_names_is_there() -> None:
@@ -122,3 +131,11 @@ def test_each_recipe_that_a_failing_check_names_is_there() -> None:
         for title in re.findall(r'mark\.recipe\("([^"]+)"\)', path.read_text("utf-8"))
     }
     assert {"A chapter", "An exercise", "A figure"} <= named <= set(re.findall("^## (.+)$", PAGE, re.MULTILINE))
+
+
+def test_each_file_that_the_page_names_is_there() -> None:
+    named = set(re.findall(r"`(?:[\w/-]+/)?(\w[\w.-]*\.(?:py|md|toml|yml|txt|mplstyle))`", PAGE))
+    there = {path.name for folder in ("book", "d2lmini", "d2lmini_exercises", "tests", "tools") for path in
+             (ROOT / folder).rglob("*")} | {path.name for path in ROOT.iterdir()}  # fmt: skip
+    made = {"x.md", "my-chapter.md", *re.findall(r"^:caption: [\w/-]*/([\w.-]+)", PAGE, re.MULTILINE)}
+    assert len(named) > 15 and named <= there | made, named - there - made

@@ -21,6 +21,10 @@ from .folds import is_cell, raw
 from .outputs import KINDS, count_outputs
 from .references import list_chapters
 
+KINDS_TOLD = """
+So many cells of each notebook show something. What is *compared* are words, numbers, tables and figures. What is *only
+printed* is a time, which nothing checks.
+"""
 NOT_YET = (
     "<!--report--><p>These pages show what is stored. On this machine the notebooks have not been run again yet: "
     "<code>make book</code> does it once the pages are there, and then says here what came out.</p><!--/-->"
@@ -60,7 +64,7 @@ class BuildReport(SphinxDirective):
         text.append(f"| Python | {platform.python_version()} |")
         pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
         text += [f"| {name} | {version} |" for name, version in re.findall(r"^([\w-]+)==(\S+)", pinned, re.MULTILINE)]
-        return [raw(NOT_YET), *self.parse_text_to_nodes("\n".join(text))]
+        return [raw(NOT_YET), *self.parse_text_to_nodes("\n".join([KINDS_TOLD, *text]))]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
