@@ -39,7 +39,7 @@ def train(
     """Make a model and train it with Adam, at a rate that falls to 0 in a straight line.
 
     In float64 two processors then end with the same weights to eleven digits or more; at a rate that stays, or in
-    float32, with hardly two. Page: The same numbers on every machine.
+    float32, with hardly two. Page: Are the numbers the same on your machine?
 
     Chapter: Positional encoding.
 

@@ -1,7 +1,6 @@
-"""Line plots in one style: vector graphics whose bytes are the same on every machine.
+"""Line plots in one style: vector graphics that can be compared as text and numbers.
 
-The figures of this book round their data before drawing, so that a figure of an exactly known quantity can be
-compared byte for byte, even though two CPUs may differ in the last bit.
+The figures of this book round their data before drawing, so that two CPUs that differ in the last bit draw the same.
 """
 
 from __future__ import annotations
