@@ -8,6 +8,8 @@ PYTEST := $(PY) -m pytest -q --no-header
 export OMP_NUM_THREADS = 1
 export TQDM_DISABLE = 1
 export PYTHONPATH := $(CURDIR)
+# What is installed is compiled when it is first imported, and then kept: most of it never is.
+unexport PYTHONDONTWRITEBYTECODE
 # Where pip is told to look for wheels, uv looks as well.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
@@ -73,16 +75,16 @@ clean: ## delete what was built, but not .venv
 	@$(NEW_ENVIRONMENT)
 	@mkdir -p .build && grep == requirements.txt > .build/pinned.txt
 	@sed -n '/^# The pages/,/^$$/p' requirements.txt | \
-	    $(@D)/bin/uv pip install --quiet --compile-bytecode --python $(PY) --requirement - --constraint .build/pinned.txt && touch $@
+	    $(@D)/bin/uv pip install --quiet --python $(PY) --requirement - --constraint .build/pinned.txt && touch $@
 
 .venv/.ready: .venv/.pages
 	@echo "Installing what the notebooks need into $(@D): a minute, and more where PyTorch is large"
-	@$(@D)/bin/uv pip install --quiet --compile-bytecode --python $(PY) --requirement requirements.txt && touch $@
+	@$(@D)/bin/uv pip install --quiet --python $(PY) --requirement requirements.txt && touch $@
 
 .venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready: $$(subst .venv,requirements,$$(@D)).txt
 	@$(NEW_ENVIRONMENT)
 	@echo "Installing what $< lists into $(@D): a minute, and more where PyTorch is large"
-	@$(@D)/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python --requirement $< && touch $@
+	@$(@D)/bin/uv pip install --quiet --python $(@D)/bin/python --requirement $< && touch $@
 
 define NEW_ENVIRONMENT
 $(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 is needed: make PYTHON=python3.12"' && \

@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import nbformat
 
 from tools import ROOT
-from tools.notebooks import NOTEBOOKS, TEXTS, list_code
+from tools.notebooks import NOTEBOOKS, TEXTS, list_chapters, list_code
 from tools.repository import repository_url
 
 RESULTS, LOGS = ROOT / ".build/compared", ROOT / ".build/log"
@@ -155,9 +155,8 @@ def main(chapters: list[str], jobs: int) -> None:
 
     for folder in (RESULTS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
-    # The largest first, so that no long one begins when the others are done.
-    known = sorted(NOTEBOOKS.glob("*.ipynb"), key=lambda path: -path.stat().st_size)
-    chapters = chapters or [path.stem for path in known]
+    # The last chapters first, which train most, so that no long one begins when the others are done.
+    chapters = chapters or list_chapters()[::-1]
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(compare, [chapter for chapter in chapters if not is_known(chapter)]))
     results = {chapter: read_result(chapter) for chapter in chapters}

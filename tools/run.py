@@ -35,6 +35,7 @@ from tools.notebooks import (
     digest,
     find_cover,
     from_text,
+    list_chapters,
     list_code,
     read,
     restore_ids,
@@ -227,8 +228,8 @@ def try_to(work: Callable[[str], None], name: str) -> str | None:
 def main(names: list[str], jobs: int, wanted: str | None, framework: bool) -> None:
     """Bring all that is named up to date; what one of them refuses stops no other."""
     STAMPS.mkdir(parents=True, exist_ok=True)
-    # The largest first, so that no long one begins when the others are done.
-    names = sorted(names, key=lambda name: -len(read(NOTEBOOKS / f"{name}.ipynb") or ""))
+    order = list_chapters()  # the last chapters train most, and no long one should begin when the others are done
+    names = sorted(names, key=lambda name: -order.index(name) if name in order else 1)
     with ThreadPoolExecutor(jobs) as pool:
         work = run_framework if framework else lambda name: run(name, wanted)
         refused = [said for said in pool.map(lambda name: try_to(work, name), names) if said]
