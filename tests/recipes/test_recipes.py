@@ -22,6 +22,7 @@ BLOCK = re.compile(r"^(`{3,})\{code-block\} (\w+)\n(?::caption: ([^\n]+)\n)?(.*?
 PLACE = re.compile(r"(?P<file>[\w./-]+)(?:, (?P<how>at the end|below|above)(?: (?P<line>.+))?)?")
 RECIPES_BY_DAY = ["A chapter", "An exercise"]
 RECIPES_BY_NIGHT = ["A figure", "A word, and its translation", "An instrument", "A position scheme"]  # after those
+CHECKS = ["ruff check .", "ruff format --check .", "pytest -q -m 'not thorough' tests/book tests/chapters"]
 NEW = "notebooks/my-chapter.html"
 
 
@@ -99,7 +100,7 @@ def test_the_recipes_of_a_chapter_and_of_an_exercise_end_green(book: MiniBook) -
     assert {path for path in book.folder.rglob("*") if path.is_file()} == before, "a dry run wrote files"
     for title in RECIPES_BY_DAY:
         follow(book, title, pages=False)
-    for command in ("ruff check .", "ruff format --check .", "pytest -q -n 1 tests/book tests/chapters"):
+    for command in CHECKS:
         run(book, f".venv/bin/python -m {command}", pages=False)
 
 
@@ -112,7 +113,7 @@ def test_a_recipe_does_what_it_says(book: MiniBook, title: str) -> None:
 @pytest.mark.thorough
 def test_all_that_the_recipes_made_passes_the_checks(book: MiniBook) -> None:
     run(book, "make book", pages=True)
-    for command in ("ruff check .", "ruff format --check .", "mypy", "pytest -q tests/book tests/chapters"):
+    for command in (*CHECKS, "mypy"):
         run(book, f".venv/bin/python -m {command}", pages=True)
     assert "A running mean" in book.path(f"_build/html/{NEW}").read_text("utf-8")
     assert 'lang="zh-Hans">加权平均<' in book.path("_build/html/book/glossary.html").read_text("utf-8")
