@@ -95,7 +95,7 @@ endef
 _build/html/.built: .venv/.pages $(TEXTS)
 	@echo "Building the pages from what is stored"
 	@mkdir -p .build && rm -rf _build && .venv/bin/jupyter-book build . --all -n -W --keep-going -q > .build/pages.log 2>&1 || { cat .build/pages.log; exit 1; }
-	@touch $@ && echo "The pages: _build/html/index.html. Now the notebooks are run again and compared"
+	@touch $@ && echo "The pages: _build/html/index.html. Now what has changed since it was last compared is run again"
 
 compared: .venv/.ready
 	@$(PY) -m tools.compare $(if $(filter command,$(origin CHAPTERS)),$(CHAPTERS)) --jobs $(JOBS)

@@ -163,7 +163,8 @@ def main(chapters: list[str], jobs: int) -> None:
     mark_pages()
     differing = sum(len(result.differs) for result in results.values() if result)
     if differing:
-        print(f"{differing} cells differ from what is stored. The pages mark them: _build/html/book/about.html")
+        told = "1 cell differs" if differing == 1 else f"{differing} cells differ"
+        print(f"{told} from what is stored, and the pages mark it: _build/html/book/about.html")
         sys.exit(tell_how_to_report())
 
 

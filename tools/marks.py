@@ -62,12 +62,12 @@ def report(results: Mapping[str, Result | None]) -> str:
     machines = " and ".join(sorted({result.machine for result in known.values()}))
     cells, seconds = sum(r.cells for r in known.values()), sum(r.seconds for r in known.values())
     count = sum(map(len, differs.values()))
-    outcome = f"<strong>{count} differ</strong>" if count else "none differs"
+    outcome = f"<strong>{count} differ{'s' * (count == 1)}</strong>" if count else "none differs"
     if rounded := sum(result.rounded for result in known.values()):
         outcome += f" (of {rounded} a last digit does, which is allowed)"
     said = (
         f"<p>On this machine ({escape(machines)}) {cells} cells of {len(known)} notebooks were run again in "
-        f"{seconds:.0f} seconds and compared: {outcome}.</p>"
+        f"{seconds:.0f} seconds of computing, and compared: {outcome}.</p>"
     )
     missing = len(results) - len(known)
     said += f"<p>{missing} notebooks have not been compared here.</p>" if missing else ""
