@@ -3,7 +3,7 @@
     PYTHONSTARTUP=tools/noise.py NOISE=1 .venv/bin/pytest --nbval --nbval-current-env notebooks/complexity.ipynb
 
 Each result of a product, a sum, a mean, a softmax, an exponential, a norm or a convolution, forwards and backwards, is
-moved by one or two units in its last place, as another order of summing would move it. This is Monte Carlo arithmetic
+moved by up to two units in its last place, as another order of summing would move it. This is Monte Carlo arithmetic
 (Parker, 1997) with the chance taken out: where a result goes depends on its own bits and on the seed in `NOISE`, so the
 same call gives the same result. Whole numbers stay: sums of whole numbers are exact on every machine. So does what IEEE
 754 rounds in one way only: +, -, *, / and the square root. The book tells what it found: `book/same-numbers.md`.
