@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import nbformat
 
 from tools import ROOT
-from tools.notebooks import NOTEBOOKS, TEXTS, list_chapters, list_code
+from tools.notebooks import FRAMEWORKS, NOTEBOOKS, TEXTS, list_chapters, list_code
 from tools.repository import repository_url
 
 RESULTS, LOGS = ROOT / ".build/compared", ROOT / ".build/log"
@@ -72,30 +72,41 @@ def digest_package() -> str:
 def digest_chapter(chapter: str) -> str:
     """The digest of a chapter's code, of what is stored of its outputs, and of all that decides what it gives."""
     notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    read = sorted(FRAMEWORKS.glob("*.ipynb")) if "../frameworks" in str(notebook.cells) else []
     cells = json.dumps([[cell.source, cell.outputs, cell.execution_count] for cell in list_code(notebook)])
-    return hashlib.sha256(f"{digest_package()}{digest_files(find_checkers(chapter))}{cells}".encode()).hexdigest()
+    return hashlib.sha256(
+        f"{digest_package()}{digest_files([*find_checkers(chapter), *read])}{cells}".encode()
+    ).hexdigest()
 
 
 def read_result(chapter: str) -> Result | None:
-    """What became of a chapter when it was last compared; `None` if it never was."""
-    path = RESULTS / f"{chapter}.json"
-    if not path.exists():
+    """What became of a chapter when it was last compared; `None` if it never was, or if nothing can read it."""
+    try:
+        stored = json.loads((RESULTS / f"{chapter}.json").read_text("utf-8"))
+        stored["differs"] = {int(cell): [tuple(pair) for pair in pairs] for cell, pairs in stored["differs"].items()}
+        return Result(**stored)
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # of another edition, or cut off
         return None
-    stored = json.loads(path.read_text("utf-8"))
-    stored["differs"] = {int(cell): [tuple(pair) for pair in pairs] for cell, pairs in stored["differs"].items()}
-    return Result(**stored)
+
+
+def read_current(chapter: str) -> Result | None:
+    """What became of a chapter as it is now; `None` if that was not compared."""
+    result = read_result(chapter)
+    return result if result and result.digest == digest_chapter(chapter) else None
 
 
 def is_known(chapter: str) -> bool:
     """Whether what is stored was compared, and was equal."""
-    result = read_result(chapter)
-    return result is not None and not result.differs and result.digest == digest_chapter(chapter)
+    result = read_current(chapter)
+    return result is not None and not result.differs
 
 
 def read_log(log: Path) -> tuple[int, int, dict[int, list[Difference]]]:
     """How many cells pytest ran, how many differ in a last digit, and what differs in which: see `conftest.py`."""
-    suite = ElementTree.parse(log).getroot().find("testsuite") if log.exists() else None
-    cells = [] if suite is None else suite.findall("testcase")
+    try:
+        cells = ElementTree.parse(log).getroot().findall("testsuite/testcase")
+    except (FileNotFoundError, ElementTree.ParseError):
+        cells = []
     differs, rounded = {}, 0
     for cell in cells:
         kept = {each.attrib["name"]: each.attrib["value"] for each in cell.iter("property")}
@@ -155,12 +166,16 @@ def main(chapters: list[str], jobs: int) -> None:
 
     for folder in (RESULTS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
+    if unknown := [chapter for chapter in chapters if not (NOTEBOOKS / f"{chapter}.ipynb").exists()]:
+        sys.exit(f"there is no notebooks/{unknown[0]}.ipynb")
     # The last chapters first, which train most, so that no long one begins when the others are done.
     chapters = chapters or list_chapters()[::-1]
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(compare, [chapter for chapter in chapters if not is_known(chapter)]))
-    results = {chapter: read_result(chapter) for chapter in chapters}
-    mark_pages()
+    try:
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(compare, [chapter for chapter in chapters if not is_known(chapter)]))
+    finally:
+        mark_pages()
+    results = {chapter: read_current(chapter) for chapter in chapters}
     differing = sum(len(result.differs) for result in results.values() if result)
     if differing:
         told = "1 cell differs" if differing == 1 else f"{differing} cells differ"

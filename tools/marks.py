@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 
 from tools import ROOT
-from tools.compare import Difference, Result, read_result
+from tools.compare import Difference, Result, read_current
 from tools.notebooks import NOTEBOOKS, list_chapters
 
 SITE = ROOT / "_build/html"
@@ -87,7 +87,7 @@ def write(page: Path, html: str) -> None:
 
 def mark_pages() -> None:
     """Fill the places of all pages that are built."""
-    results = {chapter: read_result(chapter) for chapter in list_chapters()}
+    results = {chapter: read_current(chapter) for chapter in list_chapters()}
     for chapter, result in results.items():
         page = SITE / f"notebooks/{chapter}.html"
         if page.exists():

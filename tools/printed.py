@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from decimal import Decimal
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any
 
 COLOUR = r"#[0-9a-fA-F]{6}\b"
-NUMBER = r"(?<![\w.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*(?!\.?\d))?(?:e[-+−]?\d+)?(?!\.\d)"
+NUMBER = r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*(?!\.?\d))?(?:e[-+−]?\d+)?(?!\.\d)"
 TOKEN = re.compile(f"{COLOUR}|{NUMBER}")
 # Of a clip path, a marker, a panel: a name made from all bits of what it stands for.
 NAME = re.compile(r'(?<=["#])[pm][0-9a-f]{10}(?=[")])|\btouch-[0-9a-f]{8}\b')
@@ -44,19 +44,19 @@ def normalise(text: str) -> str:
     return EDGE.sub("", re.sub(r"[ \t]+", " ", NAME.sub("name", text)))
 
 
-def is_close(stored: str, found: str) -> bool:
-    """Whether two numbers as they are printed, or two colours, are equal by the rule."""
+def is_close(stored: str, found: str, drawn: bool = False) -> bool:
+    """Whether two numbers as they are printed, or two colours, are equal by the rule; a drawing strips zeros."""
     if stored == found:
         return True
     if stored[0] == "#" or found[0] == "#":
         channels = [bytes.fromhex(colour[1:]) for colour in (stored, found) if colour[0] == "#"]
         return len(channels) == 2 and all(abs(a - b) <= 2 for a, b in zip(*channels, strict=True))
-    if ("." in stored or "e" in stored) != ("." in found or "e" in found):  # an integer is no rounded number
-        return False
+    if not drawn and ("." in stored or "e" in stored) != ("." in found or "e" in found):
+        return False  # an integer is no rounded number
     one, other = (Decimal(number.replace("−", "-").replace(",", "")) for number in (stored, found))
     unit = min(int(number.as_tuple().exponent) for number in (one, other))
     whole = unit == 0 and "e" not in stored + found
-    return not whole and abs(one - other) <= Decimal(1).scaleb(unit)
+    return one == other or (not whole and abs(one - other) <= Decimal(1).scaleb(unit))
 
 
 def list_differences(stored: str, found: str) -> list[tuple[str, str]]:
@@ -66,15 +66,19 @@ def list_differences(stored: str, found: str) -> list[tuple[str, str]]:
     one, other = normalise(stored), normalise(found)
     words, others = TOKEN.split(one), TOKEN.split(other)
     if words == others:
-        return [pair for pair in zip(TOKEN.findall(one), TOKEN.findall(other), strict=True) if not is_close(*pair)]
-    same = next(number for number, (a, b) in enumerate(zip_longest(words, others)) if a != b)
-    return [(cut_piece(one, same), cut_piece(other, same))]
+        pairs = zip(TOKEN.findall(one), TOKEN.findall(other), strict=True)
+        return [pair for pair in pairs if not is_close(*pair, drawn="<svg" in one)]
+    number = next(number for number, (a, b) in enumerate(zip_longest(words, others)) if a != b)
+    pieces = [cut_piece(text, number) for text in (one, other)]
+    same = sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], zip(*pieces, strict=False)))
+    begin = max(0, same - SHOWN // 2)
+    return [(pieces[0][begin:][:SHOWN], pieces[1][begin:][:SHOWN])]
 
 
 def cut_piece(text: str, number: int) -> str:
-    """Of a text the words behind so many numbers, with the number before them, as far as a line can show them."""
+    """Of a text the words behind so many numbers, with the number before them and all that follows."""
     begin = [0, *(token.start() for token in TOKEN.finditer(text))][number:][:1]
-    return text[begin[0] :].strip()[:SHOWN] if begin else ""
+    return text[begin[0] :].strip() if begin else ""
 
 
 def read_outputs(outputs: Iterable[Any]) -> dict[str, str]:

@@ -15,13 +15,14 @@ import nbformat
 
 from tools import ROOT
 from tools.chapter import check_name
+from tools.compare import digest_chapter
 from tools.notebooks import DIGEST, digest
+from tools.run import STAMPS, is_fresh, write
 
 MOVED = ("book/{}.md", "notebooks/{}.ipynb", "d2lmini_exercises/{_}.py", "d2lmini_exercises/{_}",
          "tests/exercises/answers/{_}.py", "tests/exercises/answers/{_}")  # fmt: skip
-SETTINGS = ("_toc.yml", "_config.yml", "tests/**/*.toml")  # where a name stands alone
-READ = (*SETTINGS, "*.md", "book/**/*.md", "frameworks/*.md", "frameworks/*.ipynb", "d2lmini/**/*.py",
-        "d2lmini_exercises/**/*.py", "tests/**/*.py", "tools/**/*.py")  # fmt: skip
+READ = ("*.md", "*.yml", "book/**/*.md", "frameworks/*.md", "frameworks/*.ipynb", "tests/**/*.toml",
+        *(f"{folder}/**/*.py" for folder in ("d2lmini", "d2lmini_exercises", "tests", "tools")))  # fmt: skip
 
 
 def list_moved(name: str) -> Iterator[Path]:
@@ -30,13 +31,15 @@ def list_moved(name: str) -> Iterator[Path]:
         yield ROOT / place.replace("{}", name).replace("{_}", name.replace("-", "_"))
 
 
-def rename(text: str, old: str, new: str, *, alone: bool) -> str:
-    """A text in which a chapter has the new name; where the old one is an English word, only in names of files."""
-    ends = r"(?![\w-])" if alone or "-" in old else r"(?=\.(?:ipynb|html|md)\b)"
-    text = re.sub(rf"(?<![\w-]){re.escape(old)}{ends}", new, text)
+def rename(text: str, suffix: str, old: str, new: str) -> str:
+    """A text of this kind in which a chapter has the new name, where it names a file or a module; words stay words."""
+    name = re.escape(old)
+    alone = {".yml": rf"(?<![\w-]){name}(?![\w-])", ".toml": rf"(?m)(?<=^\[){name}(?=\]$)"}
+    text = re.sub(
+        alone.get(suffix, rf"(?<![\w-]){name}(?=\.(?:ipynb|html|md)\b)|(?<=CHAPTERS=){name}(?![\w-])"), new, text
+    )
     old, new = old.replace("-", "_"), new.replace("-", "_")
-    starts = r"(?<!\w)" if "_" in old else r"(?<=exercises\.)|(?<=answers\.)|(?<=exercises/)|(?<=answers/)"
-    return re.sub(rf"(?:{starts}){old}(?!\w)", new, text)
+    return re.sub(rf"(?:(?<=exercises\.)|(?<=answers\.)|(?<=exercises/)|(?<=answers/)){old}(?!\w)", new, text)
 
 
 def main(old: str, new: str) -> None:
@@ -51,13 +54,13 @@ def main(old: str, new: str) -> None:
         raise SystemExit(f"there is no book/{old}.md. Nothing was written")
     if taken := [str(path.relative_to(ROOT)) for path in list_moved(new) if path.exists()]:
         raise SystemExit(f"{new} is there already: {', '.join(taken)}. Nothing was written")
+    fresh = (ROOT / f"notebooks/{old}.ipynb").exists() and is_fresh(old, words_changed=False)
     for path, target in pairs:
         path.rename(target)
-    settings = {path for pattern in SETTINGS for path in ROOT.glob(pattern)}
     changed = 0
     for path in sorted({path for pattern in READ for path in ROOT.glob(pattern)}):
         before = path.read_text("utf-8")
-        after = rename(before, old, new, alone=path in settings)
+        after = rename(before, path.suffix, old, new)
         if after != before:
             if path.suffix == ".ipynb":  # a framework's, which nobody runs for the sake of a link
                 notebook = nbformat.reads(after, as_version=4)
@@ -65,6 +68,8 @@ def main(old: str, new: str) -> None:
                 after = nbformat.writes(notebook) + "\n"
             path.write_text(after, "utf-8")
             changed += 1
+    if fresh:  # what was run under the old name need not be run again
+        write(STAMPS / new, digest_chapter(new))
     print(f"{old} is {new}: {len(pairs)} files or folders moved, {changed} changed; now: make notebooks")
 
 

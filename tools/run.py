@@ -21,7 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.compare import digest_chapter, is_known, tell_differences
+from tools.compare import digest_chapter, is_known, read_result, tell_differences
 from tools.kernels import over_files
 from tools.notebooks import (
     COVER,
@@ -35,6 +35,7 @@ from tools.notebooks import (
     digest,
     find_cover,
     from_text,
+    is_edited,
     list_chapters,
     list_code,
     read,
@@ -46,6 +47,8 @@ from tools.printed import compare_outputs
 
 STAMPS = ROOT / ".build/run"
 NOISE = ROOT / "tools/noise.py"
+# Python says nothing if a file that it reads at its start fails.
+IS_SHAKEN = "from torch.utils import _python_dispatch\n\nassert _python_dispatch._get_current_dispatch_mode_stack()"
 
 
 def collapse_in_colab(notebook: NotebookNode) -> None:
@@ -74,7 +77,7 @@ def execute(name: str, notebook: NotebookNode, folder: Path, **environment: str)
     """
     from jupyter_client.manager import KernelManager
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
     begin, manager = time.monotonic(), KernelManager(kernel_name="python3", **over_files())
@@ -83,7 +86,7 @@ def execute(name: str, notebook: NotebookNode, folder: Path, **environment: str)
     client.extra_arguments = ["--log-level=ERROR"]  # the kernel's own remarks are not the chapter's
     try:
         client.execute(env=os.environ | environment)
-    except CellExecutionError as error:
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         side = TEXTS if folder == NOTEBOOKS else folder
         raise SystemExit(f"{side.name}/{name}.md: a cell raised\n{error}") from None
     CoalesceStreamsPreprocessor().preprocess(notebook, {})
@@ -122,6 +125,7 @@ def check_under_noise(chapter: str, notebook: NotebookNode, shaken: NotebookNode
 def run_code(chapter: str, notebook: NotebookNode, seed: str) -> str:
     """Run a chapter, with a seed once more under noise beside it, compare, and say how long it took."""
     shaken = copy.deepcopy(notebook)
+    shaken.cells.insert(0, nbformat.v4.new_code_cell(IS_SHAKEN))
     with ThreadPoolExecutor() as pool:
         noise = {"PYTHONSTARTUP": str(NOISE), "NOISE": seed}
         other = pool.submit(execute, chapter, shaken, NOTEBOOKS, **noise) if seed else None
@@ -129,8 +133,21 @@ def run_code(chapter: str, notebook: NotebookNode, seed: str) -> str:
     if other is None:
         return f"run in {seconds:.0f} s"
     slow = other.result()
+    del shaken.cells[0]
     check_under_noise(chapter, notebook, shaken)
     return f"run in {seconds:.0f} s, and in {slow:.0f} s under noise, which gave the same"
+
+
+def read_seed() -> str:
+    """The seed of the noise that was asked for, empty for none.
+
+    Raises:
+        SystemExit: if it is no number.
+    """
+    asked = os.environ.get("NOISE", "1")
+    if asked != "no" and not asked.isdecimal():
+        raise SystemExit(f"NOISE must be a number, or no, got {asked!r}")
+    return asked.removeprefix("no")
 
 
 def take_along(notebook: NotebookNode, stored: NotebookNode) -> None:
@@ -155,7 +172,7 @@ def has_same_code(notebook: NotebookNode, stored: NotebookNode | None) -> bool:
 def is_fresh(chapter: str, words_changed: bool) -> bool:
     """Whether what is stored of a chapter with the same code is what it would give now."""
     stamp = read(STAMPS / chapter)
-    if stamp is None and words_changed:  # never run here: then the words are taken for the only change
+    if stamp is None and words_changed and read_result(chapter) is None:  # never run here: only the words changed
         return True
     return stamp == digest_chapter(chapter) or is_known(chapter)
 
@@ -170,15 +187,15 @@ def run(chapter: str, wanted: str | None = None) -> None:
     before = text, source = read(text_path), read(notebook_path)
     stored = nbformat.reads(source, as_version=4) if source else None
     notebook = choose(chapter, from_text(text) if text else None, stored, wanted)
-    words_changed = stored is None or stored.metadata.get(DIGEST) != digest(notebook)
-    same_code = has_same_code(notebook, stored)
+    by_hand = stored is None or is_edited(stored)  # then it does not tell what is new
+    words_changed = stored is not None and not by_hand and stored.metadata.get(DIGEST) != digest(notebook)
+    same_code = not by_hand and has_same_code(notebook, stored)
     notebook = tidy(chapter, restore_ids(notebook, stored))
     if wanted is None and stored is not None and same_code and is_fresh(chapter, words_changed):
         take_along(notebook, stored)
         how = "its words changed, its outputs were taken along" if words_changed else ""
     else:
-        asked = os.environ.get("NOISE", "1")
-        how = run_code(chapter, notebook, "" if same_code or asked == "no" else asked)
+        how = run_code(chapter, notebook, "" if same_code else read_seed())
     finish(notebook)
     if before != (read(text_path), read(notebook_path)):
         raise SystemExit(f"{chapter}: edited while it ran. Nothing was written; run `make notebooks` again")

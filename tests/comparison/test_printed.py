@@ -17,6 +17,8 @@ EQUAL = [
     ("[-0.00, 1.50]", "[ 0.00, 1.50]"),
     ("9.99 | 0.5", "10.00 | 0.5"),
     ("9.9e-05", "1.0e-04"),
+    ("-0.", "0."),
+    ("准确率0.841", "准确率0.842"),
     ("9e-08", "1e-07"),
     ("−1,234.5 x", "−1,234.6 x"),
     ("63.7%", "63.8%"),
@@ -67,6 +69,11 @@ def test_a_rounded_number_may_differ_by_one_unit_of_its_last_digit(digits: int, 
     assert (Printed(one) == Printed(other)) is (abs(units) <= (decimals > 0))
 
 
+def test_a_drawing_strips_zeros_of_rounded_numbers() -> None:
+    one, other, third = (Printed(f'<svg><path d="M 10 40 L {x} 5"/></svg>') for x in ("90", "90.000001", "90.000003"))
+    assert one == other and one != third and other != third.replace("90.000003", "91")
+
+
 def test_what_differs_is_told_in_both_values() -> None:
     def stream(text: str, name: str = "stdout") -> object:
         return new_output("stream", name=name, text=text)
@@ -83,5 +90,7 @@ def test_what_differs_is_told_in_both_values() -> None:
     assert compare_outputs([figure("1.25")], [figure("1.26")]) == []
     assert compare_outputs([figure("1.25")], [figure("1.50")]) == [("1.25", "1.50")]
     assert compare_outputs([stream("1")], [stream("1"), stream("careful", "stderr")]) == [("", "careful")]
+    far = compare_outputs([stream("the same words " * 20 + "end")], [stream("the same words " * 20 + "stop")])
+    assert far[0][0].endswith("words end") and far[0][1].endswith("words stop")
     raised = new_output("error", ename="ValueError", evalue="no", traceback=["long"])
     assert compare_outputs([stream("1")], [raised]) == [("", "ValueError: no")]

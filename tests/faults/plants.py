@@ -288,6 +288,7 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
 # Also each in a chapter of its own: what running the notebook again finds. A number of both values is on the page, too.
 WHEN_RUN: dict[str, tuple[Change, str]] = {
     "a cell that raises": (source(PRINTED, "print(1 / 0)"), "here 'ZeroDivisionError: division by zero'"),
+    "a kernel that dies": (source(SOLVED, "import os\nos._exit(1)"), "here 'the kernel died'"),
     "a number that differs by two units of its last digit": (
         output(PRINTED, "285\n", "283\n"),
         "stored '0.14285714285714283', here '0.14285714285714285'",

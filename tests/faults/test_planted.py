@@ -52,7 +52,7 @@ def test_each_fault_that_shows_when_run_is_named_and_marked_on_its_page(pristine
     before = book.stamps()
     made = book.make("book")
     messages = [
-        (fault, rf"{name_chapter(fault)}\.ipynb: 1 of 6 cells DIFFER.*\n    code cell [23]: .*{re.escape(message)}")
+        (fault, rf"{name_chapter(fault)}\.ipynb: 1 of 6 cells DIFFER.*\n    code cell [235]: .*{re.escape(message)}")
         for fault, (_, message) in WHEN_RUN.items()
     ]
     assert made.returncode != 0 and not find_unsaid(made.stdout, messages), made.stdout
