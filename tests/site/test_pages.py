@@ -205,14 +205,3 @@ def test_each_figure_brings_its_colours_for_dark_pages() -> None:
         assert text.count("prefers-color-scheme: dark") == 1, name
         assert "fill: #ffffff" in text, f"{name} has no opaque ground"
         assert "fill: #000000" not in text.partition("</style>")[2], name
-
-
-def test_the_table_of_mistakes_counts_the_hints_of_the_checkers() -> None:
-    section = soup("book/teaching.html").find(id="what-students-get-wrong")
-    total = re.search(r"The checkers have (\d+) hints", section.get_text())
-    rows = [[cell.get_text() for cell in row.find_all("td")] for row in section.select("tbody tr")]
-    counts = [int(row[1]) for row in rows]
-    assert total and len(rows) >= 6 and counts == sorted(counts, reverse=True)
-    assert all(1 <= int(row[2]) <= len(CHAPTERS) for row in rows)
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "d2lmini_exercises").rglob("*.py"))
-    assert counts[0] < int(total[1]) > sources.count("hint=") > 50

@@ -17,7 +17,6 @@ PARTS = (
     "fonts",
     "languages",
     "report",
-    "mistakes",
     "package",
     "weight",
     "styles",
