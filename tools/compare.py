@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import nbformat
 
 from tools import ROOT
-from tools.notebooks import FRAMEWORKS, NOTEBOOKS, TEXTS, list_chapters, list_code
+from tools.notebooks import FRAMEWORKS, NOTEBOOKS, TEXTS, list_chapters, list_code, write
 from tools.repository import repository_url
 
 RESULTS, LOGS = ROOT / ".build/compared", ROOT / ".build/log"
@@ -130,7 +130,7 @@ def compare(chapter: str) -> Result:
     if done.returncode and not differs:
         differs = {0: [("", f"no cell was run: see {said.relative_to(ROOT)}")]}
     result = Result(digest, tell_machine(), time.monotonic() - begin, cells, rounded, differs)
-    (RESULTS / f"{chapter}.json").write_text(json.dumps(asdict(result)), "utf-8")
+    write(RESULTS / f"{chapter}.json", json.dumps(asdict(result)))
     equal = f"{cells} cells as stored" if not differs else f"{len(differs)} of {cells} cells DIFFER"
     lines = [f"notebooks/{chapter}.ipynb: {equal}, {result.seconds:.0f} s"]
     lines += [f"    code cell {cell}: {tell_differences(pairs)}" for cell, pairs in differs.items()]

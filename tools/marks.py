@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 
 import nbformat
 
 from tools import ROOT
 from tools.compare import Difference, Result, read_current
-from tools.notebooks import NOTEBOOKS, list_chapters
+from tools.notebooks import NOTEBOOKS, list_chapters, write
 
 SITE = ROOT / "_build/html"
 ABOUT = "book/about.html"
@@ -77,12 +76,6 @@ def report(results: Mapping[str, Result | None]) -> str:
         for cell, pairs in cells_of.items()
     ]
     return said + (f"<ul>{''.join(rows)}</ul>" if rows else "")
-
-
-def write(page: Path, html: str) -> None:
-    """Replace a page, if it changed."""
-    if html != page.read_text("utf-8"):
-        page.write_text(html, "utf-8")
 
 
 def mark_pages() -> None:

@@ -156,3 +156,11 @@ def find_cover(notebook: NotebookNode) -> str | None:
 def read(path: Path) -> str | None:
     """What a file holds; `None` where there is none."""
     return path.read_text("utf-8") if path.exists() else None
+
+
+def write(path: Path, content: str) -> None:
+    """Replace a file in one step, if it changes."""
+    if read(path) != content:
+        new = path.with_suffix(".new")
+        new.write_text(content, "utf-8")
+        new.replace(path)

@@ -16,8 +16,8 @@ import nbformat
 from tools import ROOT
 from tools.chapter import check_name
 from tools.compare import digest_chapter
-from tools.notebooks import DIGEST, digest
-from tools.run import STAMPS, is_fresh, write
+from tools.notebooks import DIGEST, digest, write
+from tools.run import STAMPS, is_fresh
 
 MOVED = ("book/{}.md", "notebooks/{}.ipynb", "d2lmini_exercises/{_}.py", "d2lmini_exercises/{_}",
          "tests/exercises/answers/{_}.py", "tests/exercises/answers/{_}")  # fmt: skip

@@ -1,6 +1,6 @@
 """Bring notebooks up to date with their texts, and store what they give: `python -m tools.run attention-pooling`.
 
-Without a name, all. A chapter is run where its code changed, or its checkers or the package since it was last run or
+A chapter is run where its code changed, or its checkers or the package since it was last run or
 compared here; where only words did, what it printed is taken along. What new code gives is stored if it is also what a
 processor that nobody has built gives (`tools/noise.py`), by the rule of `tools/printed.py`; `NOISE=no` asks for none of
 that, `NOISE=2` for another such processor. Running twice changes no byte.
@@ -42,6 +42,7 @@ from tools.notebooks import (
     restore_ids,
     tidy,
     to_text,
+    write,
 )
 from tools.printed import compare_outputs
 
@@ -208,23 +209,17 @@ def run(chapter: str, wanted: str | None = None) -> None:
         print(f"notebooks/{chapter}.ipynb: {how}", flush=True)
 
 
-def write(path: Path, content: str) -> None:
-    """Replace a file in one step, if it changes."""
-    if read(path) != content:
-        new = path.with_suffix(".new")
-        new.write_text(content, "utf-8")
-        new.replace(path)
-
-
 def run_framework(name: str) -> None:
     """Bring the notebook of a framework up to date where its text changed. What it printed of times is kept otherwise.
 
     Raises:
-        SystemExit: if a cell raises.
+        SystemExit: if a cell raises, or if the notebook was edited by hand.
     """
     path = FRAMEWORKS / f"{name}.ipynb"
     text, source = from_text((FRAMEWORKS / f"{name}.md").read_text("utf-8")), read(path)
     stored = nbformat.reads(source, as_version=4) if source else None
+    if stored is not None and is_edited(stored) and to_text(stored) != to_text(text):
+        raise SystemExit(f"frameworks/{name}.ipynb was edited by hand: edit {name}.md instead. Nothing was written")
     if stored is None or stored.metadata.get(DIGEST) != digest(text):
         notebook = tidy(name, restore_ids(text, stored))
         execute(name, notebook, FRAMEWORKS)

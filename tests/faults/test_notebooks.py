@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -128,6 +130,19 @@ def test_a_change_of_words_runs_nothing(book: MiniBook) -> None:
     for stamp in (".pages", ".ready"):
         book.path(f".venv/{stamp}").touch()
     assert "notebooks/mini.ipynb: run in" in book.make_green("notebooks", "CHAPTERS=mini")
+
+
+def test_an_edit_by_hand_of_a_framework_is_not_lost(book: MiniBook) -> None:
+    text, notebook = book.path("frameworks/mini.md"), book.path("frameworks/mini.ipynb")
+    text.parent.mkdir()
+    text.write_text("# Mini\n\n```{code-cell}\nprint(1)\n```\n")
+    command = [sys.executable, "-m", "tools.run", "--framework", "mini"]
+    subprocess.run(command, cwd=book.folder, check=True)
+    notebook.write_text(notebook.read_text("utf-8").replace("print(1)", "print(1)  # mine"), "utf-8")
+    text.write_text(text.read_text("utf-8").replace("Mini", "Other"))
+    refused = subprocess.run(command, cwd=book.folder, check=False, capture_output=True, text=True)
+    assert refused.returncode != 0 and "mini.ipynb was edited by hand" in refused.stdout
+    assert "# mine" in notebook.read_text("utf-8")
 
 
 def test_code_that_another_processor_would_answer_otherwise_is_not_stored(book: MiniBook) -> None:
