@@ -84,23 +84,28 @@ def check_shapes(known: Mapping[str, int] | None = None, /, **tensors: tuple[obj
 
     check_shapes({"p": 8}, K=(K, "batch num_heads keys p"), V=(V, "batch num_heads keys p"))
     """
-    sizes = {dim: (size, "") for dim, size in (known or {}).items()}
+    known = known or {}
+    sizes: dict[str, tuple[int, str]] = {}
     for name, (X, shape) in tensors.items():
         dims = shape.split()
         if not isinstance(X, Tensor) or X.dim() != len(dims):
             raise ValueError(f"{name} must be a tensor of shape ({', '.join(dims)}), got {name_shape(X)}")
         for dim, size in zip(dims, X.shape, strict=True):
-            wanted, where = sizes.setdefault(dim, (size, f", as {name} has"))
+            if dim not in sizes:
+                sizes[dim] = (known[dim], "") if dim in known else (size, f", as {name} has")
+            wanted, where = sizes[dim]
             if size != wanted:
                 raise ValueError(f"{name} must have {dim}={wanted}{where}, got {name_shape(X)}")
 
 
 def check_floats(**tensors: Tensor) -> None:
     """Check that tensors share one floating-point dtype; under autocast it may be one each, but float64."""
-    dtypes = [X.dtype for X in tensors.values()]
-    mixed = dtypes.count(dtypes[0]) < len(dtypes) and not all(map(may_autocast, tensors.values()))
-    if mixed or not all(dtype.is_floating_point for dtype in dtypes):
-        raise ValueError(f"{', '.join(tensors)} must share one floating-point dtype, got {dtypes}")
+    first = next(iter(tensors.values()))
+    for X in tensors.values():
+        mixed = X.dtype != first.dtype and not (may_autocast(X) and may_autocast(first))
+        if mixed or not X.is_floating_point():
+            dtypes = [X.dtype for X in tensors.values()]
+            raise ValueError(f"{', '.join(tensors)} must share one floating-point dtype, got {dtypes}")
 
 
 def may_autocast(X: Tensor) -> bool:
@@ -148,7 +153,7 @@ def check_broadcast(name: str, numbers: Tensor, shape: Sequence[int]) -> None:
         raise ValueError(f"{name} must broadcast to {tuple(shape)}, got {name_shape(numbers)}")
 
 
-def check_projected(name: str, X: Tensor, size: int, layer: nn.Module) -> None:
+def check_projected(name: str, X: Tensor | None, size: int, layer: nn.Module) -> None:
     """Check that a linear layer accepts `X`, `(..., size)`; autocast may mix float16, bfloat16 and float32."""
     if not isinstance(X, Tensor):
         raise ValueError(f"{name} must be a tensor, got {name_tensor(X)}")
@@ -174,14 +179,16 @@ def check_tokens(tokens: Tensor, vocab_size: int) -> None:
 # ---- attention -------------------------------------------------------------------------------------------------------
 
 
-def check_inputs(queries: Tensor, keys: Tensor, values: Tensor, *, query_size: str = "query_size") -> None:
+def check_inputs(
+    queries: Tensor, keys: Tensor | None, values: Tensor | None, *, query_size: str = "query_size"
+) -> None:
     """Check that queries, keys and values go together; queries and keys of one size if it has one name."""
     check_shapes(
         queries=(queries, f"batch queries {query_size}"),
         keys=(keys, f"batch keys {query_size if query_size == 'size' else 'key_size'}"),
         values=(values, "batch keys value_size"),
     )
-    check_floats(queries=queries, keys=keys, values=values)
+    check_floats(queries=queries, keys=keys, values=values)  # type: ignore[arg-type]  # their shapes were checked
 
 
 def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:

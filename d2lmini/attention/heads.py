@@ -8,10 +8,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from d2lmini.attention.masks import sees_nothing
-from d2lmini.attention.pooling import Admitted, DotProductAttention, admit
-from d2lmini.attention.scheme import RelativePositions, place
-from d2lmini.checks import check_divides, check_floats, check_inputs, check_projected, check_shapes, check_size
+from d2lmini.attention.masks import combine_masks, is_fully_masked
+from d2lmini.attention.pooling import DotProductAttention, include_bias, zero_masked
+from d2lmini.attention.scheme import RelativePositions, apply_positions
+from d2lmini.checks import (
+    check_divides,
+    check_floats,
+    check_inputs,
+    check_projected,
+    check_shapes,
+    check_size,
+    name_shape,
+    name_tensor,
+)
 
 
 class SelfAttention(nn.Module):
@@ -61,10 +70,12 @@ class SelfAttention(nn.Module):
         """
         check_shapes(X=(X, "batch steps d_model"))
         check_projected("X", X, self.d_model, self.W_q)
-        admitted = admit(X, X, X, valid_lens, mask, causal=causal)
-        queries, keys, values, *_ = admitted
+        queries = keys = values = X
+        allowed, causal = combine_masks((*X.shape[:2], X.shape[1]), valid_lens, mask, X.device, causal=causal)
+        if allowed is not None:
+            queries, keys, values = zero_masked(X, X, X, allowed)
         Q, K, V = self.W_q(queries), self.W_k(keys), self.W_v(values)  # (batch, steps, d_model) each
-        return self.attention.mix(admitted._replace(queries=Q, keys=K, values=V))
+        return self.attention.mix(Q, K, V, allowed, causal=causal)
 
 
 class MultiHeadAttention(nn.Module):
@@ -133,10 +144,11 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
+        keys: Tensor | None = None,
+        values: Tensor | None = None,
         valid_lens: Tensor | None = None,
         *,
+        kept: tuple[Tensor, Tensor] | None = None,
         mask: Tensor | None = None,
         causal: bool = False,
         need_weights: bool = False,
@@ -145,8 +157,9 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             queries: `(batch, queries, query_size)`.
-            keys: `(batch, keys, key_size)`, or what `keys_and_values` made of them.
-            values: `(batch, keys, value_size)`, or what `keys_and_values` made of them.
+            keys: `(batch, keys, key_size)`.
+            values: `(batch, keys, value_size)`.
+            kept: instead of keys and values, the pair that `keys_and_values` made of them.
             valid_lens: `(batch,)` or `(batch, queries)`, the same for all heads, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, queries, keys)`. If it has
                 three dimensions, the first must be 1, because it could stand for examples or for heads. One of two
@@ -165,21 +178,26 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        kept = self.check(queries, keys, values)
-        admitted = admit(queries, keys, values, valid_lens, mask, causal=causal, num_heads=self.num_heads)
-        queries, keys, values, allowed, _, only_causal = admitted
+        keys, values = self.check(queries, keys, values, kept)
+        shape = (queries.shape[0], self.num_heads, queries.shape[1], keys.shape[-2])
+        allowed, causal = combine_masks(shape, valid_lens, mask, queries.device, causal=causal)
+        if allowed is not None:
+            queries, keys, values = zero_masked(queries, keys, values, allowed.any(dim=1))
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
-        K = keys if kept else self.split(self.W_k(keys))  # (batch, num_kv_heads, keys, p)
-        V = values if kept else self.split(self.W_v(values))  # (batch, num_kv_heads, keys, p)
+        K = self.split(self.W_k(keys)) if kept is None else keys  # (batch, num_kv_heads, keys, p)
+        V = self.split(self.W_v(values)) if kept is None else values  # (batch, num_kv_heads, keys, p)
         if self.num_kv_heads < self.num_heads:
             K, V = self.share(K), self.share(V)  # (batch, num_heads, keys, p) each
-        admitted = Admitted(Q, K, V, allowed, None, only_causal)
+        bias = None
         if self.positions is not None:
-            admitted = place(self.positions, admitted)
-        heads, weights = self.attention.pool(admitted, need_weights=need_weights)
+            Q, K, bias = apply_positions(self.positions, Q, K)
+        if bias is not None:
+            Q, K, V, allowed, bias = include_bias(Q, K, V, allowed, causal, bias)
+            causal = False
+        heads, weights = self.attention.pool(Q, K, V, allowed, bias, causal, need_weights=need_weights)
         output = self.W_o(self.join(heads))  # W_o [h_1; ...; h_H], (batch, queries, num_hiddens)
-        if admitted.allowed is not None:  # a bias of W_o would reach queries that see nothing
-            output = output.masked_fill(sees_nothing(admitted.allowed).all(dim=1), 0.0)
+        if allowed is not None:  # a bias of W_o would reach rows that are fully masked
+            output = output.masked_fill(is_fully_masked(allowed).all(dim=1), 0.0)
         return output if weights is None else (output, weights)
 
     def keys_and_values(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -215,21 +233,34 @@ class MultiHeadAttention(nn.Module):
         """Put the heads of a token next to each other: `(batch, num_heads, steps, p)` to `(batch, steps, ...)`."""
         return heads.transpose(1, 2).flatten(2)
 
-    def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> bool:
-        """Check that the sizes go together; whether keys and values are projected already."""
-        kept = isinstance(keys, Tensor) and keys.dim() == 4
-        if kept:
-            known = {"num_kv_heads": self.num_kv_heads, "p": self.num_hiddens // self.num_heads}
-            shape = "batch num_kv_heads keys p"
-            check_shapes(known, queries=(queries, "batch queries query_size"), K=(keys, shape), V=(values, shape))
-            check_floats(queries=queries, K=keys, V=values)
-        else:
+    def check(
+        self, queries: Tensor, keys: Tensor | None, values: Tensor | None, kept: tuple[Tensor, Tensor] | None
+    ) -> tuple[Tensor, Tensor]:
+        """Check that the sizes go together: the keys and values, projected already if they were kept."""
+        if kept is None:
             check_inputs(queries, keys, values)
+        elif keys is None and values is None:
+            self.check_kept("kept", kept, queries)
+            keys, values = kept
+        else:
+            raise ValueError(
+                f"kept stands for keys and values, got {name_shape(keys)} and {name_shape(values)} as well"
+            )
         check_projected("queries", queries, self.query_size, self.W_q)
-        if not kept:
+        if kept is None:
             check_projected("keys", keys, self.key_size, self.W_k)
             check_projected("values", values, self.value_size, self.W_v)
-        return kept
+        return keys, values  # type: ignore[return-value]  # the shapes of both were checked
+
+    def check_kept(self, name: str, kept: tuple[Tensor, Tensor], queries: Tensor) -> None:
+        """Check that this is a pair that `keys_and_values` made, for queries `(batch, queries, query_size)`."""
+        if not isinstance(kept, tuple) or len(kept) != 2:
+            raise ValueError(f"{name} must be the pair that keys_and_values returns, got {name_tensor(kept)}")
+        parts = {f"{name}[{i}]": part for i, part in enumerate(kept)}
+        known = {"num_kv_heads": self.num_kv_heads, "p": self.num_hiddens // self.num_heads}
+        shapes = {each: (part, "batch num_kv_heads keys p") for each, part in parts.items()}
+        check_shapes(known, queries=(queries, "batch queries query_size"), **shapes)
+        check_floats(queries=queries, **parts)
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:

@@ -11,7 +11,14 @@ import math
 import torch
 from torch import Tensor
 
-from d2lmini.checks import check_boolean, check_lengths, check_mask, check_one_length_each, check_size
+from d2lmini.checks import (
+    check_boolean,
+    check_causal,
+    check_lengths,
+    check_mask,
+    check_one_length_each,
+    check_size,
+)
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -124,16 +131,25 @@ def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
     return allowed.unflatten(0, (-1, num_heads))
 
 
-def sees_nothing(allowed: Tensor) -> Tensor:
-    """`True` where a query may attend to nothing; `allowed` with its last dimension reduced to 1."""
+def is_fully_masked(allowed: Tensor) -> Tensor:
+    """`True` where a row, `(..., keys)`, has no key that its query may attend to; the last dimension becomes 1."""
     return ~allowed.any(dim=-1, keepdim=True)
 
 
 def combine_masks(
-    shape: tuple[int, ...], valid_lens: Tensor | None, mask: Tensor | None, device: torch.device
-) -> Tensor | None:
-    """Combine both into one mask that broadcasts to `shape`, `(..., queries, keys)`, or `None` if there is neither."""
-    shape = tuple(shape)
+    shape: tuple[int, ...],
+    valid_lens: Tensor | None,
+    mask: Tensor | None,
+    device: torch.device,
+    *,
+    causal: bool = False,
+) -> tuple[Tensor | None, bool]:
+    """Combine all restrictions into one mask that broadcasts to `shape`, `(..., queries, keys)`.
+
+    Returns:
+        The mask, `None` if there is none, and whether attention is causal besides: a kernel that knows this needs no
+        mask, so if it is the only restriction, and there are as many queries as keys, it is not written out.
+    """
     batch, num_queries, num_keys = shape[0], *shape[-2:]
     allowed = None
     if valid_lens is not None:
@@ -142,17 +158,25 @@ def combine_masks(
         allowed = allowed[:, None] if len(shape) == 4 else allowed
     if mask is not None:
         check_mask(mask, shape)
-        mask = spell_out(mask, shape)
+        mask = align_dims(mask, shape)
         allowed = mask if allowed is None else allowed & mask
+    if causal is not False:
+        check_causal(causal, num_queries, num_keys)
+        traced = torch.jit.is_tracing()  # type: ignore[attr-defined]  # what is decided here would hold for all lengths
+        if allowed is None and num_queries == num_keys and not traced:
+            return None, True
+        if num_queries > 1 or traced:  # a single query is the last, and may attend to all keys
+            earlier = align_dims(causal_mask(num_queries, num_keys, device=device), shape)
+            allowed = earlier if allowed is None else allowed & earlier
     if allowed is None and num_keys == 0:
-        return torch.zeros((1,) * len(shape), dtype=torch.bool, device=device)
-    return allowed
+        allowed = torch.zeros((1,) * len(shape), dtype=torch.bool, device=device)
+    return allowed, False
 
 
-def spell_out(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
+def align_dims(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Give a mask or bias as many dimensions as `shape`, and the same last one: the rest broadcasts by itself.
 
-    A query without a single key sees nothing, whatever a mask of size 1 says.
+    A row without a single key is fully masked, whatever a mask of size 1 says.
     """
     numbers = numbers[(None,) * (len(shape) - numbers.dim())]
     return numbers.expand(*numbers.shape[:-1], shape[-1])

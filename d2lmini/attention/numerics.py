@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini.attention.masks import sees_nothing
+from d2lmini.attention.masks import is_fully_masked
 from d2lmini.checks import autocasts
 
 
@@ -38,10 +38,10 @@ def attend_fused(
         return _attend_with_bias(Q, K, V, allowed, bias, dropout)
     if allowed is None:
         return _call_kernel(Q, K, V, None, dropout, causal)
-    # What the kernels return for a query that sees nothing differs between devices and versions:
-    # such a query is shown everything here, and its output is then set to 0.
-    nothing = sees_nothing(allowed)  # (..., queries, 1)
-    return _call_kernel(Q, K, V, allowed | nothing, dropout).masked_fill(nothing, 0.0)
+    # What the kernels return for a fully masked row differs between devices and versions:
+    # such a query may attend to everything here, and its output is then set to 0.
+    masked = is_fully_masked(allowed)  # (..., queries, 1)
+    return _call_kernel(Q, K, V, allowed | masked, dropout).masked_fill(masked, 0.0)
 
 
 def _attend_with_bias(Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor, dropout: float) -> Tensor:
@@ -50,9 +50,9 @@ def _attend_with_bias(Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, b
         Q, K, wide = Q.to(bias.dtype), K.to(bias.dtype), V.to(bias.dtype)
         if allowed is None:
             return _call_kernel(Q, K, wide, bias, dropout).to(V.dtype)
-        nothing = sees_nothing(allowed)  # (..., queries, 1)
-        output = _call_kernel(Q, K, wide, bias.masked_fill(~(allowed | nothing), -math.inf), dropout)
-    return output.to(V.dtype).masked_fill(nothing, 0.0)
+        masked = is_fully_masked(allowed)  # (..., queries, 1)
+        output = _call_kernel(Q, K, wide, bias.masked_fill(~(allowed | masked), -math.inf), dropout)
+    return output.to(V.dtype).masked_fill(masked, 0.0)
 
 
 def _call_kernel(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float, causal: bool = False) -> Tensor:

@@ -1,24 +1,21 @@
 """Attention pooling: scores, softmax, weighted sum.
 
 `...` stands for `batch`, or for `batch, num_heads` inside multi-head attention. What comes in is checked once, by
-`d2lmini.checks`, and becomes one object, `Admitted`; `d2lmini.attention.numerics` deals with half precision and fused
-kernels.
+`d2lmini.checks`; `d2lmini.attention.numerics` deals with half precision and fused kernels.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.attention.masks import causal_mask, combine_masks, sees_nothing, spell_out
+from d2lmini.attention.masks import align_dims, causal_mask, combine_masks, is_fully_masked
 from d2lmini.attention.numerics import attend_fused, multiply
 from d2lmini.checks import (
     check_bias,
-    check_causal,
     check_floats,
     check_inputs,
     check_number,
@@ -53,116 +50,59 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
     """
     check_shapes(X=(X, "batch queries keys"))
     check_floats(X=X)
-    return apply_softmax(X, combine_masks(X.shape, valid_lens, mask, X.device))
+    return apply_softmax(X, combine_masks(X.shape, valid_lens, mask, X.device)[0])
 
 
 def apply_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
-    """Turn scores and a mask, `(..., queries, keys)`, into weights; a row that sees nothing is 0 throughout."""
+    """Turn scores and a mask, `(..., queries, keys)`, into weights; a fully masked row is 0 throughout."""
     if allowed is None:
         return F.softmax(scores, dim=-1)
-    nothing = sees_nothing(allowed)  # (..., queries, 1)
-    # Rows that see nothing are filled with 0 before the softmax: a row of -inf has none, and would give NaN.
-    scores = scores.masked_fill(~allowed, -math.inf).masked_fill(nothing, 0.0)
-    return F.softmax(scores, dim=-1).masked_fill(nothing, 0.0)
+    masked = is_fully_masked(allowed)  # (..., queries, 1)
+    # Fully masked rows are filled with 0 before the softmax: a row of -inf has none, and would give NaN.
+    scores = scores.masked_fill(~allowed, -math.inf).masked_fill(masked, 0.0)
+    return F.softmax(scores, dim=-1).masked_fill(masked, 0.0)
 
 
-class Admitted(NamedTuple):
-    """What went through the door. `...` stands for `batch`, or for `batch, num_heads`.
+def zero_masked(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Zeros for the queries whose row is fully masked, and for the keys and values whose column is.
 
-    Attributes:
-        queries: `(..., queries, query_size)`, 0 where a query sees nothing.
-        keys: `(..., keys, key_size)`, 0 where nobody sees a key.
-        values: `(..., keys, value_size)`, 0 where nobody sees a value.
-        allowed: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`; `None` if everything is allowed.
-        bias: numbers to add to the scores, of the same shape, in at least float32; `None` if there are none. They leave
-            each query a key.
-        causal: whether query i sees the keys 0..i, and nothing else is forbidden: then `allowed` and `bias` are `None`,
-            and there are as many queries as keys. A kernel that knows this needs no mask.
+    Otherwise 0 times whatever padding holds could be NaN, also in a gradient. `allowed` is `(..., queries, keys)`; keys
+    and values with a dimension for heads, which queries do not have, are told apart by it.
     """
-
-    queries: Tensor
-    keys: Tensor
-    values: Tensor
-    allowed: Tensor | None = None
-    bias: Tensor | None = None
-    causal: bool = False
+    unattended = ~allowed.any(dim=-2)[..., None]  # (..., keys, 1)
+    if keys.dim() > queries.dim():
+        unattended = unattended[:, None]
+    queries = queries.masked_fill(is_fully_masked(allowed), 0.0)
+    return queries, keys.masked_fill(unattended, 0.0), values.masked_fill(unattended, 0.0)
 
 
-def admit(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    valid_lens: Tensor | None,
-    mask: Tensor | None,
-    bias: Tensor | None = None,
-    *,
-    causal: bool,
-    num_heads: int | None = None,
-) -> Admitted:
-    """Let in what has been checked: one mask for all restrictions, and zeros for what nobody may see."""
-    heads = () if num_heads is None else (num_heads,)
-    num_queries, num_keys = queries.shape[1], keys.shape[-2]
-    shape = (queries.shape[0], *heads, num_queries, num_keys)
-    allowed = combine_masks(shape, valid_lens, mask, queries.device)
-    if causal is not False:
-        check_causal(causal, num_queries, num_keys)
-        traced = torch.jit.is_tracing()  # type: ignore[attr-defined]  # what is decided here would hold for all lengths
-        if allowed is None and bias is None and num_queries == num_keys and not traced:
-            return Admitted(queries, keys, values, causal=True)
-        if num_queries > 1 or traced:  # a single query is the last, and sees all keys
-            earlier = spell_out(causal_mask(num_queries, num_keys, device=queries.device), shape)
-            allowed = earlier if allowed is None else allowed & earlier
-    if bias is not None:
-        bias, allowed = admit_bias(bias, shape, allowed, queries)
-    if allowed is None:
-        return Admitted(queries, keys, values, bias=bias)
-    in_any_head = allowed if num_heads is None else allowed.any(dim=1)  # (batch, queries, keys)
-    each_head = in_any_head[:, None] if keys.dim() == 4 else in_any_head  # kept keys and values have heads
-    return Admitted(hide_blind(queries, in_any_head), *hide_unseen(keys, values, each_head), allowed, bias)
+def include_bias(
+    Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, causal: bool, bias: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor]:
+    """Queries, keys, values, mask and bias, once minus infinity has moved from the bias to the mask.
 
-
-def spell_out_causal(admitted: Admitted) -> Admitted:
-    """The same with a mask, for whoever needs to see the pairs."""
-    if not admitted.causal:
-        return admitted
-    keys = admitted.keys  # (..., keys, key_size), as many as queries
-    allowed = causal_mask(keys.shape[-2], device=keys.device)[(None,) * (keys.dim() - 2)]  # (..., queries, keys)
-    return admitted._replace(allowed=allowed, causal=False)
-
-
-def admit_bias(
-    bias: Tensor, shape: tuple[int, ...], allowed: Tensor | None, queries: Tensor
-) -> tuple[Tensor, Tensor | None]:
-    """Move minus infinity from the bias to the mask: it means *may not attend*, as in PyTorch's float masks.
-
-    It may stay where each query sees a key, each key is seen, and no mask hides numbers of the bias.
+    It means *may not attend*, as in PyTorch's float masks. It may stay where each row keeps a key, each column a query,
+    and no mask hides numbers of the bias.
     """
-    check_bias(bias, shape, queries.device)
-    bias = bias.to(torch.promote_types(queries.dtype, torch.float32))
-    bias = spell_out(bias, shape)
-    # A query that sees no key does not see the first one, and a key that nobody sees is not seen by the first query.
+    shape = (*Q.shape[:-1], K.shape[-2])
+    check_bias(bias, shape, Q.device)
+    if causal:
+        allowed = align_dims(causal_mask(*shape[-2:], device=Q.device), shape)
+    bias = align_dims(bias.to(torch.promote_types(Q.dtype, torch.float32)), shape)
+    # A fully masked row forbids the first key, too, and a fully masked column the first query.
     edges = (bias[..., :1, :], bias[..., :1]) if allowed is None else (bias,)
-    if not any(may_forbid(numbers) for numbers in edges):
-        return bias, allowed
-    allowed = ~bias.isneginf() if allowed is None else allowed & ~bias.isneginf()
-    return bias.masked_fill(~allowed, 0.0), allowed
+    if any(may_be_infinite(numbers) for numbers in edges):
+        finite = ~bias.isneginf()
+        allowed = finite if allowed is None else allowed & finite
+        bias = bias.masked_fill(~allowed, 0.0)
+        Q, K, V = zero_masked(Q, K, V, allowed)
+    return Q, K, V, allowed, bias
 
 
-def may_forbid(numbers: Tensor) -> bool:
+def may_be_infinite(numbers: Tensor) -> bool:
     """Whether some numbers are not finite, or nobody can look: a look costs less than a copy of them."""
     extremes = read_range(numbers)
     return extremes is None or not all(map(math.isfinite, extremes))
-
-
-def hide_blind(queries: Tensor, allowed: Tensor) -> Tensor:
-    """Zeros for the queries that see nothing: 0 times whatever the padding holds could be NaN, also in a gradient."""
-    return queries.masked_fill(~allowed.any(dim=-1)[..., None], 0.0)
-
-
-def hide_unseen(keys: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
-    """Zeros for the keys and values that nobody sees, for the same reason."""
-    unseen = ~allowed.any(dim=-2)[..., None]  # (..., keys, 1)
-    return keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
 
 
 class _Pooling(nn.Module):
@@ -177,17 +117,33 @@ class _Pooling(nn.Module):
         """How well each key fits each query, `(..., queries, keys)`."""
         raise NotImplementedError
 
-    def mix(self, admitted: Admitted) -> tuple[Tensor, Tensor]:
-        """Pool what the door has admitted: the output, and the weights before dropout."""
-        Q, K, V, allowed, bias, _ = spell_out_causal(admitted)
+    def mix(
+        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None = None, causal: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Pool the values: the output, and the weights before dropout."""
+        if causal:
+            allowed = align_dims(causal_mask(Q.shape[-2], device=Q.device), (*Q.shape[:-1], K.shape[-2]))
         scores = self.scores(Q, K)  # (..., queries, keys)
         scores = scores if bias is None else scores + bias
         weights = apply_softmax(scores, allowed).to(Q.dtype)  # (..., queries, keys)
         return self.dropout(weights) @ V, weights  # (..., queries, value_size)
 
-    def pool(self, admitted: Admitted, *, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        """Do the same as `mix`, but return the weights only if they are wanted."""
-        output, weights = self.mix(admitted)
+    def pool(
+        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, causal: bool,
+        *, need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        """Do the same as `mix`, but return the weights only if they are wanted.
+
+        Args:
+            Q: `(..., queries, query_size)`, 0 where a row is fully masked.
+            K: `(..., keys, key_size)`, 0 where a column is fully masked.
+            V: `(..., keys, value_size)`, likewise.
+            allowed: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`; `None` if all is allowed.
+            bias: numbers to add to the scores, of the same shape, finite where `allowed`, in at least float32.
+            causal: whether query i attends to the keys 0..i and there is no other restriction, and no bias.
+            need_weights: whether to return the weights.
+        """
+        output, weights = self.mix(Q, K, V, allowed, bias, causal)
         return output, weights if need_weights else None
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
@@ -220,8 +176,14 @@ class _Pooling(nn.Module):
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
         self.check(queries, keys, values)
-        admitted = admit(queries, keys, values, valid_lens, mask, bias, causal=causal)
-        output, weights = self.pool(admitted, need_weights=need_weights)
+        shape = (*queries.shape[:2], keys.shape[1])
+        allowed, causal = combine_masks(shape, valid_lens, mask, queries.device, causal=causal)
+        if allowed is not None:
+            queries, keys, values = zero_masked(queries, keys, values, allowed)
+        if bias is not None:
+            queries, keys, values, allowed, bias = include_bias(queries, keys, values, allowed, causal, bias)
+            causal = False
+        output, weights = self.pool(queries, keys, values, allowed, bias, causal, need_weights=need_weights)
         return output if weights is None else (output, weights)
 
 
@@ -242,11 +204,14 @@ class DotProductAttention(_Pooling):
         """Dot products, divided by the root of the size."""
         return multiply(queries, keys.mT) / math.sqrt(queries.shape[-1])  # (..., queries, keys)
 
-    def pool(self, admitted: Admitted, *, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    def pool(
+        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, causal: bool,
+        *, need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         """Do the same as `mix`, but with a fused kernel if nobody wants the weights."""
         if need_weights:
-            return self.mix(admitted)
-        return attend_fused(*admitted, self.dropout.p if self.training else 0.0), None
+            return self.mix(Q, K, V, allowed, bias, causal)
+        return attend_fused(Q, K, V, allowed, bias, causal, self.dropout.p if self.training else 0.0), None
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         """Check that queries and keys have the same size."""

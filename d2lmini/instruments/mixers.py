@@ -14,7 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.checks import check_size
+from d2lmini.attention.heads import MultiHeadAttention
+from d2lmini.attention.numerics import at_least_float32
+from d2lmini.attention.pooling import DotProductAttention
+from d2lmini.checks import check_shapes, check_size
 
 __all__ = ["Mixer", "count_state_bytes", "make_mixers"]
 
@@ -25,10 +28,30 @@ class Mixer(nn.Module):
     """A layer from `(batch, n, d)` to `(batch, n, d)` that can also go on from a state.
 
     Chapter: What is kept.
+
+    >>> layer = make_mixers(8)["multi-query attention"]()
+    >>> Y, state = layer.extend(torch.zeros(1, 5, 8))
+    >>> [tuple(part.shape) for part in state]
+    [(1, 1, 5, 2), (1, 1, 5, 2), (5,)]
     """
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """The outputs of more tokens, `(batch, m, d)`, and what is kept of all tokens so far."""
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.d = d
+
+    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State | None]:
+        """The outputs of more tokens, `(batch, m, d)`, and what is kept of all tokens so far.
+
+        No token is a chunk, too: its output is `(batch, 0, d)`, and the state stays as it was.
+
+        Raises:
+            ValueError: if `X` does not have this shape.
+        """
+        check_shapes({"d": self.d}, X=(X, "batch m d"))
+        return self.read(X, state) if X.shape[1] else (X.clone(), state)
+
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """The same for at least one token."""
         raise NotImplementedError
 
     def forward(self, X: Tensor) -> Tensor:
@@ -37,36 +60,45 @@ class Mixer(nn.Module):
 
 
 class Convolutions(Mixer):
-    """Causal convolutions, one on the other. Kept: the last inputs of each."""
+    """Causal convolutions, one on the other (van den Oord et al., 2016, https://arxiv.org/abs/1609.03499).
+
+    Separable: one filter for each feature, then a mixing of features (Chollet, 2017, https://arxiv.org/abs/1610.02357).
+    Kept: the last inputs of each.
+    """
 
     def __init__(self, d: int, kernel_size: int, dilations: tuple[int, ...] = (1,), *, separable: bool = False) -> None:
-        super().__init__()
+        super().__init__(d)
         groups, self.kernel_size, self.dilations = d if separable else 1, kernel_size, dilations
         self.convs = nn.ModuleList(
             nn.Conv1d(d, d, kernel_size, dilation=r, groups=groups, bias=False) for r in dilations
         )
         self.mix = nn.Linear(d, d, bias=False) if separable else nn.Identity()
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the last inputs of each convolution."""
         Y, kept = X.mT, []  # (batch, d, m)
         for i, conv in enumerate(self.convs):
             Y = F.relu(Y) if i else Y
             span = (self.kernel_size - 1) * self.dilations[i]
             Y = torch.cat([state[i], Y], dim=2) if state else F.pad(Y, (span, 0))
-            kept.append(Y[:, :, Y.shape[2] - span :])  # (batch, d, span)
+            kept.append(Y[:, :, Y.shape[2] - span :].clone())  # (batch, d, span); a slice would keep all of Y alive
             Y = conv(Y)
         return self.mix(Y.mT), tuple(kept)
 
 
 class Recurrent(Mixer):
-    """A recurrent layer of PyTorch: `nn.RNN`, `nn.GRU` or `nn.LSTM`. Kept: its state."""
+    """A recurrent layer of PyTorch. Kept: its state.
+
+    `nn.RNN` (Elman, 1990, https://doi.org/10.1207/s15516709cog1402_1), `nn.GRU` (Cho et al., 2014,
+    https://arxiv.org/abs/1406.1078) or `nn.LSTM` (Hochreiter and Schmidhuber, 1997,
+    https://doi.org/10.1162/neco.1997.9.8.1735).
+    """
 
     def __init__(self, d: int, kind: Callable[..., nn.Module]) -> None:
-        super().__init__()
+        super().__init__(d)
         self.layer = kind(d, d, bias=False, batch_first=True)
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the state after the last."""
         several = isinstance(self.layer, nn.LSTM)
         Y, last = self.layer(X, state if several or state is None else state[0])
@@ -74,109 +106,141 @@ class Recurrent(Mixer):
 
 
 class Attention(Mixer):
-    """Attention of h heads, with one key and value for each group of heads. Kept: keys, values and their places.
+    """`MultiHeadAttention`, causal. Kept: keys, values and their positions.
 
-    With a window, a query sees as many last tokens, itself included, and besides the first ones, if there are sinks.
-    With `top`, it sees the best-scored keys only.
+    With `num_kv_heads` below h, heads share keys and values: one for all of them is multi-query attention (Shazeer,
+    2019, https://arxiv.org/abs/1911.02150), more are grouped queries (Ainslie et al., 2023,
+    https://arxiv.org/abs/2305.13245). With a window, a query attends to as many last tokens, itself included (Beltagy
+    et al., 2020, https://arxiv.org/abs/2004.05150), and besides to the first ones, if there are sinks (Xiao et al.,
+    2023, https://arxiv.org/abs/2309.17453). With `top`, to the best-scored keys only (Gupta et al., 2021,
+    https://arxiv.org/abs/2106.06899).
     """
 
-    def __init__(self, d: int, h: int = 4, *, groups: int = 0, window: int = 0, sinks: int = 0, top: int = 0) -> None:
-        super().__init__()
-        self.groups, self.p, self.window, self.sinks, self.top = groups or h, d // h, window, sinks, top
-        self.W_q, self.W_o = nn.Linear(d, d, bias=False), nn.Linear(d, d, bias=False)
-        self.W_kv = nn.Linear(d, 2 * self.groups * self.p, bias=False)
+    def __init__(
+        self, d: int, h: int = 4, *, num_kv_heads: int | None = None, window: int = 0, sinks: int = 0, top: int = 0
+    ) -> None:
+        super().__init__(d)
+        self.window, self.sinks = window, sinks
+        self.attention = MultiHeadAttention(d, d, d, d, h, 0.0, num_kv_heads=num_kv_heads)
+        if top:
+            self.attention.attention = TopScores(top)
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """The outputs of more tokens, and the keys, values and places that the next token sees."""
-        K, V = self.W_kv(X).unflatten(2, (2, self.groups, self.p)).permute(2, 0, 3, 1, 4)  # (batch, g, m, p)
-        begin = int(state[2][-1]) + 1 if state else 0
-        places = torch.arange(begin, begin + X.shape[1])
-        asking = places[:, None]
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """The outputs of more tokens, and the keys, values and positions that the next token attends to."""
+        K, V = self.attention.keys_and_values(X, X)  # (batch, num_kv_heads, m, p) each
+        first = int(state[2][-1]) + 1 if state else 0
+        positions = newest = torch.arange(first, first + X.shape[1], device=X.device)
         if state:
             K, V = torch.cat([state[0], K], dim=2), torch.cat([state[1], V], dim=2)
-            places = torch.cat([state[2], places])
-        Y = self.W_o(self.attend(X, K, V, self.find_seen(asking, places)))
-        kept = self.find_seen(asking[-1:] + 1, places)[0] if self.window else slice(None)  # what the next one sees
-        return Y, (K[:, :, kept], V[:, :, kept], places[kept])
+            positions = torch.cat([state[2], positions])
+        Y = self.attention(X, kept=(K, V), mask=self.find_mask(newest, positions))
+        if self.window:
+            later = self.find_mask(newest[-1:] + 1, positions)[0]  # what the next token attends to
+            K, V, positions = K[:, :, later], V[:, :, later], positions[later]
+        return Y, (K, V, positions)
 
-    def find_seen(self, asking: Tensor, places: Tensor) -> Tensor:
-        """The mask `(m, n)`: which places, `(n,)`, a query at each place asking, `(m, 1)`, may attend to."""
-        seen = places <= asking
-        return seen & ((places > asking - self.window) | (places < self.sinks)) if self.window else seen
+    def find_mask(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Who may attend to whom, `(m, n)`, for queries and keys at these positions."""
+        distances = queries[:, None] - keys
+        causal = distances >= 0
+        return causal & ((distances < self.window) | (keys < self.sinks)) if self.window else causal
 
-    def attend(self, X: Tensor, K: Tensor, V: Tensor, seen: Tensor) -> Tensor:
-        """The mixtures `(batch, m, d)` of all heads: keys and values `(batch, groups, n, p)`, mask `(m, n)`."""
-        Q = self.W_q(X).unflatten(2, (self.groups, -1, self.p)).permute(0, 2, 3, 1, 4)  # (batch, g, h / g, m, p)
-        S = Q @ K[:, :, None].mT / math.sqrt(self.p)  # (batch, g, h / g, m, n)
-        S = S.masked_fill(~seen, -math.inf)
-        if 0 < self.top < S.shape[-1]:
-            least = S.topk(self.top).values[..., -1:]
-            S = S.masked_fill(least > S, -math.inf)
-        return (S.softmax(dim=-1) @ V[:, :, None]).permute(0, 3, 1, 2, 4).flatten(2)
+
+class TopScores(DotProductAttention):
+    """Dot products, of which each query keeps the largest."""
+
+    def __init__(self, top: int) -> None:
+        super().__init__(dropout=0.0)
+        self.top = top
+
+    def pool(
+        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, *_: object, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Pool the values of the keys with the largest scores, among those that a query may attend to."""
+        S = self.scores(Q, K) if allowed is None else self.scores(Q, K).masked_fill(~allowed, -math.inf)
+        if self.top < S.shape[-1]:
+            S = S.masked_fill(S.topk(self.top).values[..., -1:] > S, -math.inf)
+        weights = S.softmax(dim=-1)  # (batch, h, m, n)
+        return weights @ V, weights if need_weights else None
 
 
 class LatentAttention(Mixer):
-    """Multi-head latent attention: keys and values are made from r numbers for each token. Kept: these alone."""
+    """Multi-head latent attention: keys and values are made from r numbers for each token. Kept: these alone.
+
+    DeepSeek-AI, 2024, https://arxiv.org/abs/2405.04434, without their positions.
+    """
 
     def __init__(self, d: int, h: int = 4, *, r: int = 8) -> None:
-        super().__init__()
-        self.W_down, self.attention = nn.Linear(d, r, bias=False), Attention(d, h)
-        self.attention.W_kv = nn.Linear(r, 2 * d, bias=False)
+        super().__init__(d)
+        self.W_down, self.attention = nn.Linear(d, r, bias=False), MultiHeadAttention(r, d, r, d, h, 0.0)
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the r numbers of each token so far."""
         C = torch.cat([*(state or ()), self.W_down(X)], dim=1)  # (batch, n, r)
-        K, V = self.attention.W_kv(C).unflatten(2, (2, self.attention.groups, -1)).permute(2, 0, 3, 1, 4)
-        places = torch.arange(C.shape[1])
-        seen = self.attention.find_seen(places[-X.shape[1] :, None], places)
-        return self.attention.W_o(self.attention.attend(X, K, V, seen)), (C,)
+        return self.attention(X, C, C, causal=True), (C,)  # the queries are the last of the keys
 
 
 class LinearAttention(Mixer):
-    """Weights φ(q)·φ(k) without a softmax, φ = elu + 1, divided by their sum. Kept: Σ φ(k) vᵀ and Σ φ(k)."""
+    """Weights φ(q)·φ(k) without a softmax, φ = elu + 1, divided by their sum. Kept: Σ φ(k) vᵀ and Σ φ(k).
+
+    Katharopoulos et al., 2020, https://arxiv.org/abs/2006.16236.
+    """
 
     def __init__(self, d: int, h: int = 4) -> None:
-        super().__init__()
+        super().__init__(d)
         self.h = h
         self.W_qkv, self.W_o = nn.Linear(d, 3 * d, bias=False), nn.Linear(d, d, bias=False)
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the sums S, `(batch, h, p, p)`, and z, `(batch, h, p, 1)`."""
-        Q, K, V = self.W_qkv(X).unflatten(2, (3, self.h, -1)).permute(2, 0, 3, 1, 4)  # (batch, h, m, p)
-        Q, K = F.elu(Q) + 1, F.elu(K) + 1
+        QKV = at_least_float32(self.W_qkv(X))  # the sums of a long text, and 1 / total, are too large for fewer bits
+        Q, K, V = QKV.unflatten(2, (3, self.h, -1)).permute(2, 0, 3, 1, 4)  # (batch, h, m, p) each
+        Q, K = make_positive(Q), make_positive(K)
         A = (Q @ K.mT).tril()  # (batch, h, m, m)
         Y, total = A @ V, A.sum(dim=3, keepdim=True)
         S, z = K.mT @ V, K.sum(dim=2)[..., None]  # (batch, h, p, p), (batch, h, p, 1)
         if state:
             Y, total = Y + Q @ state[0], total + Q @ state[1]
             S, z = S + state[0], z + state[1]
-        return self.W_o((Y / total).transpose(1, 2).flatten(2)), (S, z)
+        return self.W_o((Y / total).transpose(1, 2).flatten(2).to(X.dtype)), (S, z)
+
+
+def make_positive(X: Tensor) -> Tensor:
+    """φ(x) = elu(x) + 1: x + 1 for positive numbers, and for negative ones exp(x), which that sum would round to 0.
+
+    It stays so large that no product of two is 0: a query whose weights are all 0 would have no mean.
+    """
+    lowest = math.log(torch.finfo(X.dtype).tiny) / 2
+    return X.clamp(min=0) + X.clamp(min=lowest, max=0).exp()
 
 
 class GatedDelta(Mixer):
     """Write a value by the difference to what its key finds, after all has faded a little. Kept: a matrix per head.
 
-    S ← a S,  S ← S + b k (v - Sᵀk)ᵀ,  y = Sᵀq
+        S ← α S,  S ← S + β k (v - Sᵀk)ᵀ,  y = Sᵀq
+
+    Yang et al., 2024, https://arxiv.org/abs/2412.06464; without α, Schlag et al., 2021,
+    https://arxiv.org/abs/2102.11174.
     """
 
     def __init__(self, d: int, h: int = 4) -> None:
-        super().__init__()
+        super().__init__(d)
         self.h = h
         self.W_qkv, self.W_o = nn.Linear(d, 3 * d, bias=False), nn.Linear(d, d, bias=False)
         self.gates = nn.Linear(d, 2 * h)
         nn.init.constant_(self.gates.bias[:h], 4.0)  # at first hardly anything fades
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the matrix of each head, `(batch, h, p, p)`."""
         Q, K, V = self.W_qkv(X).unflatten(2, (3, self.h, -1)).permute(2, 1, 0, 3, 4)  # (m, batch, h, p)
         Q, K = F.normalize(Q, dim=3), F.normalize(K, dim=3)
-        fade, write = torch.sigmoid(self.gates(X).unflatten(2, (2, self.h, 1)).permute(2, 1, 0, 3, 4))
+        gates, betas = torch.sigmoid(self.gates(X).unflatten(2, (2, self.h, 1)).permute(2, 1, 0, 3, 4))
         S = state[0] if state else X.new_zeros(*K.shape[1:], K.shape[3])  # (batch, h, p, p)
         outputs = []
-        for q, k, v, a, b in zip(Q, K, V, fade, write, strict=True):
-            S = a[..., None] * S
+        for q, k, v, gate, beta in zip(Q, K, V, gates, betas, strict=True):
+            S = gate[..., None] * S
             found = (k[..., None, :] @ S)[..., 0, :]  # (batch, h, p)
-            S = S + (b * k)[..., None] * (v - found)[..., None, :]
+            S = S + (beta * k)[..., None] * (v - found)[..., None, :]
             outputs.append((q[..., None, :] @ S)[..., 0, :])
         return self.W_o(torch.stack(outputs, dim=1).flatten(2)), (S,)
 
@@ -184,16 +248,18 @@ class GatedDelta(Mixer):
 class StateSpace(Mixer):
     """A linear recurrence for each feature, N numbers wide and without mixing, by a scan. Kept: its N numbers.
 
-    z ← a ⊙ z + b x,  y = c·z
+        z ← a ⊙ z + b x,  y = c·z
+
+    Gu et al., 2022, https://arxiv.org/abs/2206.11893 (S4D).
     """
 
     def __init__(self, d: int, N: int = 8) -> None:
-        super().__init__()
+        super().__init__(d)
         self.log_rates = nn.Parameter(torch.linspace(-5, 0, N).repeat(d, 1))  # a = exp(-exp(log rate))
         self.b, self.c = nn.Parameter(torch.randn(d, N)), nn.Parameter(torch.randn(d, N) / N)
         self.W_o = nn.Linear(d, d, bias=False)
 
-    def extend(self, X: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the last N numbers of each feature, `(batch, 1, d, N)`."""
         a = (-self.log_rates.exp()).exp()  # (d, N)
         Z = X[..., None] * self.b  # (batch, m, d, N)
@@ -204,7 +270,7 @@ class StateSpace(Mixer):
             first, rest = Z.split([step, X.shape[1] - step], dim=1)
             Z = torch.cat([first, rest + a**step * Z.split([X.shape[1] - step, step], dim=1)[0]], dim=1)
             step *= 2
-        return self.W_o((Z * self.c).sum(dim=3)), (Z[:, -1:],)
+        return self.W_o((Z * self.c).sum(dim=3)), (Z[:, -1:].clone(),)  # a slice would keep all of Z alive
 
 
 def make_mixers(d: int) -> dict[str, Callable[[], Mixer]]:
@@ -226,8 +292,8 @@ def make_mixers(d: int) -> dict[str, Callable[[], Mixer]]:
         "GRU": lambda: Recurrent(d, nn.GRU),
         "LSTM": lambda: Recurrent(d, nn.LSTM),
         "multi-head attention": lambda: Attention(d),
-        "multi-query attention": lambda: Attention(d, groups=1),
-        "grouped-query attention": lambda: Attention(d, groups=2),
+        "multi-query attention": lambda: Attention(d, num_kv_heads=1),
+        "grouped-query attention": lambda: Attention(d, num_kv_heads=2),
         "latent attention": lambda: LatentAttention(d, r=d // 2),
         "window": lambda: Attention(d, window=16),
         "window and sinks": lambda: Attention(d, window=16, sinks=4),
@@ -245,4 +311,4 @@ def count_state_bytes(mixer: Mixer, X: Tensor) -> int:
     """
     with torch.no_grad():
         _, state = mixer.extend(X)
-    return sum(part.nbytes for part in state if part.is_floating_point())
+    return sum(part.nbytes for part in state or () if part.is_floating_point())

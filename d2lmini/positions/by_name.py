@@ -69,23 +69,29 @@ def make_positions(
 
 
 def make_added(
-    positions: str, num_hiddens: int, max_len: int, device: torch.device | str | None, dtype: torch.dtype | None
+    positions: str | RelativePositions,
+    num_hiddens: int,
+    max_len: int,
+    device: torch.device | str | None,
+    dtype: torch.dtype | None,
 ) -> nn.Module:
     """What a scheme adds to the tokens."""
-    if positions not in ADDED:
+    if isinstance(positions, RelativePositions) or positions not in ADDED:
         return nn.Identity()
     return ADDED[positions](num_hiddens, 0.0, max_len, device=device, dtype=dtype)
 
 
 def make_in_attention(
-    positions: str,
+    positions: str | RelativePositions,
     num_hiddens: int,
     num_heads: int,
     bidirectional: bool,
     device: torch.device | str | None,
     dtype: torch.dtype | None,
 ) -> RelativePositions | None:
-    """What a scheme does inside one layer of attention."""
+    """What a scheme does inside one layer of attention; a scheme that was made already is taken as it is."""
+    if isinstance(positions, RelativePositions):
+        return positions
     if positions not in IN_ATTENTION:
         return None
     size = num_hiddens // num_heads

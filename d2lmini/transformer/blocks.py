@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.scheme import RelativePositions
-from d2lmini.checks import check_flag, check_floats, check_projected, check_shapes
-from d2lmini.transformer.layers import PositionWiseFFN
-from d2lmini.transformer.state import KeysAndValues, check_pair
+from d2lmini.checks import check_flag, check_projected, check_shapes
+from d2lmini.transformer.layers import PositionWiseFFN, make_norm
+from d2lmini.transformer.state import KeysAndValues
 
 
 class _Block(nn.Module):
@@ -29,7 +29,10 @@ class _Block(nn.Module):
         use_bias: bool = False,
         *,
         norm_first: bool = False,
+        norm: str = "layer",
+        ffn: str = "relu",
         positions: RelativePositions | None = None,
+        num_kv_heads: int | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -43,7 +46,10 @@ class _Block(nn.Module):
             use_bias: whether the projections of attention add a bias.
             norm_first: pre-norm instead of post-norm: a path without any norm then runs through all blocks (Xiong et
                 al., 2020, https://arxiv.org/abs/2002.04745).
+            norm: `"layer"` norms, or `"rms"` norms (Zhang and Sennrich, 2019, https://arxiv.org/abs/1910.07467).
+            ffn: what is in the position-wise network, see `PositionWiseFFN`.
             positions: a scheme for self-attention, the second of the pair that `make_positions` returns.
+            num_kv_heads: number of heads of keys and values in self-attention, see `MultiHeadAttention`.
             device: where to put the weights.
             dtype: of the weights.
         """
@@ -52,13 +58,15 @@ class _Block(nn.Module):
         check_flag("norm_first", norm_first)
         self.num_hiddens, self.norm_first = num_hiddens, norm_first
         sizes = (num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, dropout, use_bias)
-        self.attention = MultiHeadAttention(*sizes, positions=positions, device=device, dtype=dtype)
+        self.attention = MultiHeadAttention(
+            *sizes, positions=positions, num_kv_heads=num_kv_heads, device=device, dtype=dtype
+        )
         if self.crosses:
             self.cross_attention = MultiHeadAttention(*sizes, device=device, dtype=dtype)
-            self.norm3 = nn.LayerNorm(num_hiddens, device=device, dtype=dtype)
-        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens, device=device, dtype=dtype)
-        self.norm1 = nn.LayerNorm(num_hiddens, device=device, dtype=dtype)
-        self.norm2 = nn.LayerNorm(num_hiddens, device=device, dtype=dtype)
+            self.norm3 = make_norm(norm, num_hiddens, device, dtype)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens, ffn=ffn, device=device, dtype=dtype)
+        self.norm1 = make_norm(norm, num_hiddens, device, dtype)
+        self.norm2 = make_norm(norm, num_hiddens, device, dtype)
         self.dropout = nn.Dropout(dropout)
 
 
@@ -104,16 +112,16 @@ class TransformerEncoderBlock(_Block):
         check_shapes(X=(X, "batch steps num_hiddens"))
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         if self.norm_first:
-            found, weights = self.look_around(self.norm1(X), valid_lens, mask, causal, need_weights)
+            found, weights = self.attend(self.norm1(X), valid_lens, mask, causal, need_weights)
             X = X + self.dropout(found)
             X = X + self.dropout(self.ffn(self.norm2(X)))
         else:
-            found, weights = self.look_around(X, valid_lens, mask, causal, need_weights)
+            found, weights = self.attend(X, valid_lens, mask, causal, need_weights)
             X = self.norm1(X + self.dropout(found))
             X = self.norm2(X + self.dropout(self.ffn(X)))
         return X if weights is None else (X, weights)
 
-    def look_around(
+    def attend(
         self, X: Tensor, valid_lens: Tensor | None, mask: Tensor | None, causal: bool, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Self-attention: what was found, `(batch, steps, num_hiddens)`, and the weights if they are wanted."""
@@ -128,25 +136,19 @@ class _CausalBlock(_Block):
         check_shapes(X=(X, "batch steps num_hiddens"))
         check_projected("X", X, self.num_hiddens, self.attention.W_q)
         if past is not None:
-            check_pair("past", past)
-            attention, shape = self.attention, "batch num_kv_heads past p"
-            known = {"num_kv_heads": attention.num_kv_heads, "p": attention.num_hiddens // attention.num_heads}
-            check_shapes(
-                known, X=(X, "batch steps num_hiddens"), **{"past[0]": (past[0], shape), "past[1]": (past[1], shape)}
-            )
-            check_floats(X=X, **{"past[0]": past[0], "past[1]": past[1]})
+            self.attention.check_kept("past", past, X)
 
-    def look_back(
+    def attend(
         self, X: Tensor, past: KeysAndValues | None, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
         """Causal self-attention: what was found, the keys and values of all tokens so far, and the weights."""
-        K = self.attention.split(self.attention.W_k(X))  # (batch, num_heads, steps, p)
-        V = self.attention.split(self.attention.W_v(X))  # (batch, num_heads, steps, p)
+        K = self.attention.split(self.attention.W_k(X))  # (batch, num_kv_heads, steps, p)
+        V = self.attention.split(self.attention.W_v(X))  # (batch, num_kv_heads, steps, p)
         if past is None:
             K, V = K.contiguous(), V.contiguous()  # laid out like all later ones, so that one compiled step serves all
         else:
-            K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_heads, all steps, p)
-        found, weights = separate(self.attention(X, K, V, mask=mask, causal=True, need_weights=need_weights))
+            K, V = torch.cat([past[0], K], dim=2), torch.cat([past[1], V], dim=2)  # (batch, num_kv_heads, all steps, p)
+        found, weights = separate(self.attention(X, kept=(K, V), mask=mask, causal=True, need_weights=need_weights))
         return found, (K, V), weights
 
 
@@ -186,11 +188,11 @@ class DecoderOnlyBlock(_CausalBlock):
         """
         self.check_newest(X, past)
         if self.norm_first:
-            found, present, weights = self.look_back(self.norm1(X), past, mask, need_weights)
+            found, present, weights = self.attend(self.norm1(X), past, mask, need_weights)
             X = X + self.dropout(found)
             X = X + self.dropout(self.ffn(self.norm2(X)))
         else:
-            found, present, weights = self.look_back(X, past, mask, need_weights)
+            found, present, weights = self.attend(X, past, mask, need_weights)
             X = self.norm1(X + self.dropout(found))
             X = self.norm2(X + self.dropout(self.ffn(X)))
         return X, present, weights
@@ -242,26 +244,26 @@ class TransformerDecoderBlock(_CausalBlock):
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
         self.check_newest(X, past)
-        check_pair("memory", memory)
+        self.cross_attention.check_kept("memory", memory, X)
         if self.norm_first:
-            found, present, to_past = self.look_back(self.norm1(X), past, mask, need_weights)
+            found, present, to_past = self.attend(self.norm1(X), past, mask, need_weights)
             X = X + self.dropout(found)
-            found, to_memory = self.look_at(memory, self.norm2(X), memory_valid_lens, need_weights)
+            found, to_memory = self.cross_attend(memory, self.norm2(X), memory_valid_lens, need_weights)
             X = X + self.dropout(found)
             X = X + self.dropout(self.ffn(self.norm3(X)))
         else:
-            found, present, to_past = self.look_back(X, past, mask, need_weights)
+            found, present, to_past = self.attend(X, past, mask, need_weights)
             X = self.norm1(X + self.dropout(found))
-            found, to_memory = self.look_at(memory, X, memory_valid_lens, need_weights)
+            found, to_memory = self.cross_attend(memory, X, memory_valid_lens, need_weights)
             X = self.norm2(X + self.dropout(found))
             X = self.norm3(X + self.dropout(self.ffn(X)))
         return X, present, None if to_past is None or to_memory is None else (to_past, to_memory)
 
-    def look_at(
+    def cross_attend(
         self, memory: KeysAndValues, X: Tensor, valid_lens: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Cross-attention: what was found in the memory, and the weights if they are wanted."""
-        return separate(self.cross_attention(X, *memory, valid_lens, need_weights=need_weights))
+        return separate(self.cross_attention(X, kept=memory, valid_lens=valid_lens, need_weights=need_weights))
 
 
 def separate(result: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor | None]:

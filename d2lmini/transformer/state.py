@@ -18,7 +18,9 @@ from d2lmini.checks import (
     read_range,
 )
 
-KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_heads, steps, p) each, as MultiHeadAttention.keys_and_values makes
+KeysAndValues = tuple[
+    Tensor, Tensor
+]  # (batch, num_kv_heads, steps, p) each, as MultiHeadAttention.keys_and_values makes
 
 
 class DecoderState(NamedTuple):
@@ -58,13 +60,6 @@ class DecoderState(NamedTuple):
             return None
         steps = torch.arange(self.num_steps + num_newest, device=self.left_padding.device)  # (all steps,)
         return (steps >= self.left_padding[:, None])[:, None, None]  # (batch, 1, 1, all steps)
-
-
-def check_pair(name: str, pair: KeysAndValues) -> None:
-    """Check that these are keys and values that a layer has projected, `(batch, num_heads, keys, p)` each."""
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise ValueError(f"{name} must be the pair that keys_and_values returns, got {name_tensor(pair)}")
-    check_shapes(**{f"{name}[{i}]": (part, "batch num_heads keys p") for i, part in enumerate(pair)})
 
 
 def check_state(state: DecoderState, tokens: Tensor, num_blks: int, num_memories: int) -> None:

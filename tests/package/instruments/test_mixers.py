@@ -36,6 +36,61 @@ def test_in_parts_it_is_the_same_as_at_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MIXERS)
+def test_no_token_is_a_chunk_too(name: str) -> None:
+    """As the first chunk, between two others, as the last."""
+    mixer, X = MIXERS[name](), torch.randn(2, 9, WIDTH)
+    Y, state = mixer.extend(X[:, :0])
+    assert Y.shape == (2, 0, WIDTH) and state is None
+    parts = []
+    for part in (X[:, :5], X[:, 5:5], X[:, 5:], X[:, :0]):
+        before = state
+        Y, state = mixer.extend(part, state)
+        parts.append(Y)
+        assert part.shape[1] or state is before
+    assert_close(torch.cat(parts, dim=1), mixer(X), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_it_works_where_its_input_is_whatever_the_default_device(name: str) -> None:
+    mixer, X = MIXERS[name](), torch.randn(1, 20, WIDTH)
+    expected = mixer(X)
+    with torch.device("meta"):
+        _, state = mixer.extend(X[:, :19])
+        assert_close(mixer.extend(X[:, 19:], state)[0], expected[:, 19:], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_no_more_is_kept_than_is_counted(name: str) -> None:
+    mixer, X = MIXERS[name](), torch.randn(1, 100, WIDTH)
+    with torch.no_grad():
+        _, state = mixer.extend(X)
+    alive = {part.untyped_storage().data_ptr(): part.untyped_storage().nbytes() for part in state or ()}
+    positions = sum(part.nbytes for part in state or () if not part.is_floating_point())
+    assert sum(alive.values()) == count_state_bytes(mixer, X) + positions
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_linear_attention_has_a_mean_however_negative_its_numbers(dtype: torch.dtype) -> None:
+    """elu(x) + 1 is exp(x) for negative numbers, and rounded to 0 from -37 on in float64, from -17 on in float32."""
+    layer = mixers.LinearAttention(WIDTH)
+    layer.W_o = nn.Identity()  # type: ignore[assignment]
+    with torch.no_grad():
+        layer.W_qkv.weight.copy_(torch.cat([-torch.eye(WIDTH), 0 * torch.eye(WIDTH), torch.eye(WIDTH)]))
+    layer = layer.to(dtype)
+    for size in (18, 1000):
+        X = torch.full((1, 3, WIDTH), float(size), dtype=dtype, requires_grad=True)
+        assert_close(layer(X), X, rtol=4 * torch.finfo(dtype).eps, atol=0)
+        assert torch.autograd.grad(layer(X).sum(), X)[0].isfinite().all()
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, WIDTH + 1)])
+def test_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    for make in MIXERS.values():
+        with pytest.raises(ValueError, match=r"X must .*got \(2, 3"):
+            make()(torch.zeros(shape))
+
+
+@pytest.mark.parametrize("name", MIXERS)
 def test_no_output_sees_what_comes_later(name: str) -> None:
     mixer, X = MIXERS[name](), torch.randn(2, 40, WIDTH)
     changed = torch.cat([X[:, :25], torch.randn(2, 15, WIDTH)], dim=1)
@@ -54,12 +109,12 @@ def choose(places: range, seen: Callable[[int, int], bool]) -> Tensor:
     return torch.tensor([[seen(i, j) for j in places] for i in places])
 
 
-def attend(mixer: mixers.Attention, X: Tensor, K: Tensor, V: Tensor, seen: Tensor) -> Tensor:
+def attend(layer: d2l.MultiHeadAttention, X: Tensor, K: Tensor, V: Tensor, seen: Tensor) -> Tensor:
     """PyTorch's attention, with each key and value repeated for the heads of its group."""
-    Q = split_heads(X, mixer.W_q.weight, 1)[0]
+    Q = split_heads(X, layer.W_q.weight, 1)[0]
     K, V = (T.repeat_interleave(HEADS // len(T), dim=0) for T in (K, V))
     Y = F.scaled_dot_product_attention(Q[None], K[None], V[None], attn_mask=seen)[0]
-    return Y.transpose(0, 1).flatten(1) @ mixer.W_o.weight.T
+    return Y.transpose(0, 1).flatten(1) @ layer.W_o.weight.T
 
 
 MASKS: dict[str, Callable[[int, int], bool]] = {
@@ -75,26 +130,27 @@ MASKS: dict[str, Callable[[int, int], bool]] = {
 def test_attention_is_that_of_pytorch_with_its_mask(name: str) -> None:
     mixer, X = MIXERS[name](), torch.randn(1, 40, WIDTH)
     assert isinstance(mixer, mixers.Attention)
-    K, V = split_heads(X, mixer.W_kv.weight, 2)
-    assert_close(mixer(X)[0], attend(mixer, X, K, V, choose(range(40), MASKS[name])))
+    K, V = (split_heads(X, W.weight, 1)[0] for W in (mixer.attention.W_k, mixer.attention.W_v))
+    assert_close(mixer(X)[0], attend(mixer.attention, X, K, V, choose(range(40), MASKS[name])))
 
 
 def test_latent_attention_is_attention_with_the_two_matrices_multiplied() -> None:
     mixer, X = MIXERS["latent attention"](), torch.randn(1, 20, WIDTH)
     assert isinstance(mixer, mixers.LatentAttention)
-    K, V = split_heads(X, mixer.attention.W_kv.weight @ mixer.W_down.weight, 2)
+    K, V = (split_heads(X, W.weight @ mixer.W_down.weight, 1)[0] for W in (mixer.attention.W_k, mixer.attention.W_v))
     assert_close(mixer(X)[0], attend(mixer.attention, X, K, V, choose(range(20), lambda i, j: j <= i)))
 
 
 def test_top_k_attention_sees_the_best_keys_only() -> None:
     mixer, X = MIXERS["top-k attention"](), torch.randn(1, 20, WIDTH)
     assert isinstance(mixer, mixers.Attention)
-    (K, V), Q = split_heads(X, mixer.W_kv.weight, 2), split_heads(X, mixer.W_q.weight, 1)[0]
+    layer = mixer.attention
+    Q, K, V = (split_heads(X, W.weight, 1)[0] for W in (layer.W_q, layer.W_k, layer.W_v))
     scores = (Q[:, -1:] @ K.mT / math.sqrt(WIDTH // HEADS))[:, 0]  # of the last query, (heads, n)
     best = scores.topk(8).indices
     weights = scores.gather(1, best).softmax(dim=1)
     mixed = torch.stack([w @ v[some] for w, v, some in zip(weights, V, best, strict=True)])
-    assert_close(mixer(X)[0, -1], mixed.flatten() @ mixer.W_o.weight.T)
+    assert_close(mixer(X)[0, -1], mixed.flatten() @ layer.W_o.weight.T)
 
 
 def test_linear_attention_has_weights_that_add_up_to_one() -> None:
@@ -110,12 +166,12 @@ def test_the_gated_delta_rule_is_its_formula_with_matrices() -> None:
     mixer, X = MIXERS["gated delta rule"](), torch.randn(1, 12, WIDTH)
     assert isinstance(mixer, mixers.GatedDelta)
     Q, K, V = split_heads(X, mixer.W_qkv.weight, 3)
-    fade, write = mixer.gates(X[0]).sigmoid().unflatten(1, (2, HEADS)).permute(1, 2, 0)  # (heads, n)
+    gates, betas = mixer.gates(X[0]).sigmoid().unflatten(1, (2, HEADS)).permute(1, 2, 0)  # (heads, n)
     p, outputs = WIDTH // HEADS, []
     for head in range(HEADS):
         S = torch.zeros(p, p)
         for i in range(12):
-            k, a, b = F.normalize(K[head, i], dim=0), fade[head, i], write[head, i]
+            k, a, b = F.normalize(K[head, i], dim=0), gates[head, i], betas[head, i]
             S = (torch.eye(p) - b * torch.outer(k, k)) @ (a * S) + b * torch.outer(k, V[head, i])
             outputs.append(S.T @ F.normalize(Q[head, i], dim=0))
     Y = torch.stack(outputs).unflatten(0, (HEADS, 12)).transpose(0, 1).flatten(1)

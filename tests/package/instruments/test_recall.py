@@ -43,7 +43,8 @@ def test_recall_is_what_counting_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "lowest", "highest"), [(lambda: Attention(32, groups=1), 0.95, 1), (lambda: Convolutions(32, 4), 0, 0.25)]
+    ("make", "lowest", "highest"),
+    [(lambda: Attention(32, num_kv_heads=1), 0.95, 1), (lambda: Convolutions(32, 4), 0, 0.25)],
 )
 def test_attention_learns_it_and_a_convolution_does_not(
     make: Callable[[], Mixer], lowest: float, highest: float

@@ -138,10 +138,10 @@ def test_attending_to_kept_keys_and_values_is_calling_the_layer(positions: str |
     kept = mha.keys_and_values(K, V)
     assert [tuple(part.shape) for part in kept] == [(2, 3, 4, 4)] * 2
     for restricted in ({}, {"valid_lens": lens}, {"mask": d2l.causal_mask(3, 4)}):
-        found = mha(Q, *kept, **restricted, need_weights=need_weights)
+        found = mha(Q, kept=kept, **restricted, need_weights=need_weights)
         torch.testing.assert_close(found, mha(Q, K, V, **restricted, need_weights=need_weights))
     Q[1] = math.nan  # a query that sees nothing may hold anything
-    assert not mha(Q, *kept, lens)[1].any()
+    assert not mha(Q, kept=kept, valid_lens=lens)[1].any()
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
@@ -156,8 +156,8 @@ def test_the_padding_of_kept_keys_may_hold_anything(filling: float, need_weights
         cache[:, :, :3] = part
         cache[1, :, 2] = filling  # not seen either
         cache.requires_grad_()
-    expected = mha(X, K, V, lens, need_weights=need_weights)
-    found = mha(X, *caches, lens, need_weights=need_weights)
+    expected = mha(X, kept=(K, V), valid_lens=lens, need_weights=need_weights)
+    found = mha(X, kept=tuple(caches), valid_lens=lens, need_weights=need_weights)
     output = found[0] if need_weights else found
     torch.testing.assert_close(output, expected[0] if need_weights else expected)
     grads = torch.autograd.grad(output.square().sum(), [*caches, mha.W_q.weight])

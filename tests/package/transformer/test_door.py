@@ -43,7 +43,6 @@ WRONG: list[Row] = [
     (lambda K: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=(kept(), K)), "past", {"5, 6)": (kept(steps=5),)}),
     (lambda K: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=(kept(), K)), "past", {"64": (kept().double(),)}),
     (door.keep_padding, "left_padding", {"-2": (-WHOLE[:2], 2), "(2, 0)": (EMPTY, None)}),
-    (door.check_pair, "x", {"None": ("x", (kept(), None)), "got (3, 4, 6)": ("x", (kept(), kept()[0]))}),
     (lambda n: DECODER(OUTSIDE, torch.zeros(1, 3, 6), left_padding=torch.tensor([n])), "left_padding", {"got 3": (3,)}),
 ]
 
@@ -62,6 +61,10 @@ def small(kind: Any, name: str = "num_blks", value: Any = 2) -> Any:
 def under_autocast(past: Any) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         CROSSING(ROWS, MEMORY, past=past)
+
+
+def attend(K: Any, V: Any, queries: Tensor | None = None) -> None:
+    HEADS(torch.zeros(2, 3, 5) if queries is None else queries, kept=(K, V))
 
 
 def go_on(past: Any) -> None:
@@ -143,9 +146,16 @@ WRONG += [
     ),
     (lambda past: CROSSING(ROWS, MEMORY, past=past), "past", {"(2, 3, 8)": ((ROWS,) * 2,), "(3,)": ((WHOLE,) * 2,)}),
     (under_autocast, "past", {str(dtype): ((MEMORY[0].to(dtype),) * 2,) for dtype in (torch.int64, torch.float64)}),
-    (HEADS, "queries", {"(2, 3, 6)": (torch.zeros(2, 3, 6), KEPT, KEPT), "(2, 5)": (torch.zeros(2, 5), KEPT, KEPT)}),
+    (attend, "queries", {"(2, 3, 6)": (KEPT, KEPT, torch.zeros(2, 3, 6)), "(2, 5)": (KEPT, KEPT, torch.zeros(2, 5))}),
+    (attend, "kept", {"None": (KEPT, None), "got (2, 4, 4)": (KEPT[:, 0], KEPT)}),
+    (lambda K: HEADS(ROWS[..., :5], ROWS[..., :6], kept=K), "kept", {"got (2, 3, 6) and NoneType": ((KEPT, KEPT),)}),
+    (
+        lambda K: HEADS(ROWS[..., :5], kept=K),
+        "kept",
+        {"32 (2, 3": (KEPT,), "tuple": ((KEPT,),), "list": ([KEPT],)},
+    ),
     *[
-        (lambda K, V: HEADS(torch.zeros(2, 3, 5), K, V), "V", {str(dtype): (K, V)})
+        (attend, "kept[1]", {str(dtype): (K, V)})
         for dtype, K, V in [
             ("p=4", KEPT, KEPT[..., 1:]),
             ("(2, 3, 3, 4)", KEPT, KEPT[:, :, 1:]),
