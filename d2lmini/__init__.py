@@ -32,16 +32,16 @@ from d2lmini.explore.softmax import explore_softmax as explore_softmax
 from d2lmini.explore.attention import explore_attention as explore_attention
 
 # CNN, RNN, self-attention.
-from d2lmini.instruments.costs import count_flops as count_flops
-from d2lmini.instruments.costs import count_sequential_operations as count_sequential_operations
-from d2lmini.instruments.costs import measure_activation_memory as measure_activation_memory
-from d2lmini.instruments.growth import describe_growth as describe_growth
-from d2lmini.instruments.growth import take_differences as take_differences
-from d2lmini.instruments.layers import Convolution as Convolution
-from d2lmini.instruments.layers import RestrictedSelfAttention as RestrictedSelfAttention
-from d2lmini.instruments.layers import SeparableConvolution as SeparableConvolution
-from d2lmini.instruments.receptive_field import find_maximum_path_length as find_maximum_path_length
-from d2lmini.instruments.receptive_field import find_receptive_field as find_receptive_field
+from d2lmini.costs.counting import count_flops as count_flops
+from d2lmini.costs.counting import count_sequential_operations as count_sequential_operations
+from d2lmini.costs.counting import measure_activation_memory as measure_activation_memory
+from d2lmini.costs.growth import describe_growth as describe_growth
+from d2lmini.costs.growth import take_differences as take_differences
+from d2lmini.mixers.layers import Convolution as Convolution
+from d2lmini.mixers.layers import RestrictedSelfAttention as RestrictedSelfAttention
+from d2lmini.mixers.layers import SeparableConvolution as SeparableConvolution
+from d2lmini.costs.receptive_field import find_maximum_path_length as find_maximum_path_length
+from d2lmini.costs.receptive_field import find_receptive_field as find_receptive_field
 from d2lmini.explore.paths import explore_paths as explore_paths
 
 # Positional encoding, relative positions.

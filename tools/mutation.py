@@ -30,7 +30,8 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
     "attention": (["d2lmini/attention/*"], [f"{UNIT}/test_checks.py", f"{UNIT}/attention", PLACES]),
     "positions": (["d2lmini/positions/*"], [f"{UNIT}/positions", PLACES]),
     "transformer": (["d2lmini/transformer/*"], [f"{UNIT}/transformer", PLACES]),
-    "instruments": (["d2lmini/instruments/*"], [f"{UNIT}/instruments", PLACES]),
+    "costs": (["d2lmini/costs/*"], [f"{UNIT}/costs", PLACES]),
+    "mixers": (["d2lmini/mixers/*"], [f"{UNIT}/mixers"]),
     "exercises": (["d2lmini_exercises/*"], ["tests/exercises"]),
 }
 SOURCES = ("d2lmini", "d2lmini_exercises")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from tests.package.instruments.sequences import Recurrent, sequence
+from tests.package.costs.sequences import Recurrent, sequence
 
 
 def chain(f: Callable[[int], Callable[[Tensor], Any]], d: int = 3) -> Callable[[int], int]:

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.instruments.mixers import Attention, Convolutions, Mixer
-from d2lmini.instruments.recall import draw_pairs, measure_recall, train_recall
+from d2lmini.mixers import Attention, Convolutions, Mixer, draw_pairs, measure_recall, train_recall
 
 
 def test_a_text_asks_for_one_of_its_pairs() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from d2lmini.instruments.traffic import count_bytes_moved
+from d2lmini.costs.traffic import count_bytes_moved
 
 ALL, LITTLE = 2**24, 2**14  # bytes: a fast memory for everything here, and one for hardly anything
 SIZE = 64 * 1024 * 4  # bytes of an input

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from d2lmini.instruments.running import Sequence2Sequence, copy_module
+from d2lmini.costs.running import Sequence2Sequence, copy_module
 
 __all__ = ["count_bytes_moved"]
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from d2lmini.instruments.running import Sequence2Sequence, copy_module, record, walk_graph
+from d2lmini.costs.running import Sequence2Sequence, copy_module, record, walk_graph
 
 __all__ = ["PeakMemory", "TakenMemory", "measure_peak_memory"]
 

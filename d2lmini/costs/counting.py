@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from d2lmini.instruments.blind_spots import KeepInside, UncountableProducts, unfuse
-from d2lmini.instruments.chains import measure_longest_chain
-from d2lmini.instruments.memory import TakenMemory
-from d2lmini.instruments.operations import PRODUCTS
-from d2lmini.instruments.running import Sequence2Sequence, copy_module, record, run, walk_graph
+from d2lmini.costs.blind_spots import KeepInside, UncountableProducts, unfuse
+from d2lmini.costs.chains import measure_longest_chain
+from d2lmini.costs.memory import TakenMemory
+from d2lmini.costs.operations import PRODUCTS
+from d2lmini.costs.running import Sequence2Sequence, copy_module, record, run, walk_graph
 
 __all__ = ["count_flops", "count_sequential_operations", "measure_activation_memory"]
 
@@ -93,7 +93,7 @@ def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
     Not counted is what was there before, such as parameters and buffers. A tensor that several operations keep counts
     once, and so does a tensor that is kept through a view. A fused LSTM keeps a work space whose size depends on the
     processor. What `f` stores through hooks of its own is not seen. This is what is kept between the two passes; for
-    what is needed during them see `d2lmini.instruments.memory.measure_peak_memory`.
+    what is needed during them see `d2lmini.costs.memory.measure_peak_memory`.
 
     Chapter: CNN, RNN, self-attention.
 

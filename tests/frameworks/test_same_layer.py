@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from d2lmini.instruments.elsewhere import (
+from frameworks.same_layer import (
     SameLayer,
     compare_draws,
     compare_with_ours,

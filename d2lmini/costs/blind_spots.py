@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from d2lmini.instruments.operations import has_no_products, is_product
+from d2lmini.costs.operations import has_no_products, is_product
 
 
 @contextlib.contextmanager

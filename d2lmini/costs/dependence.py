@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from d2lmini.instruments.operations import name_operation
-from d2lmini.instruments.running import Sequence2Sequence, take_first
+from d2lmini.costs.operations import name_operation
+from d2lmini.costs.running import Sequence2Sequence, take_first
 
 _SMALLEST = 1e-280  # below this a float64 gradient is about to underflow to 0
 _REPEATS = 3  # how often a gradient has to come out the same, to be more than rounding errors

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from tests.package.instruments.sequences import Recurrent, sequence
+from tests.package.costs.sequences import Recurrent, sequence
 
 
 def stacked(layers: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensor], Tensor]:

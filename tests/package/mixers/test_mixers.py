@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 import d2lmini as d2l
-from d2lmini.instruments import mixers
-from d2lmini.instruments.mixers import count_state_bytes, make_mixers
+from d2lmini import mixers
+from d2lmini.mixers import count_state_bytes, make_mixers
 
 WIDTH, HEADS, NUMBER = 16, 4, 8  # a number of float64 has 8 bytes
 MIXERS = make_mixers(WIDTH)

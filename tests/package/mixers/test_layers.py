@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import d2lmini as d2l
-from tests.package.instruments.sequences import sequence
+from tests.package.costs.sequences import sequence
 
 
 @given(n=st.integers(1, 9), d=st.integers(1, 9), radius=st.integers(1, 3))

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from d2lmini.instruments.blind_spots import KeepInside, unfuse
-from d2lmini.instruments.operations import (
+from d2lmini.costs.blind_spots import KeepInside, unfuse
+from d2lmini.costs.operations import (
     COPIES,
     FILLS,
     MOVES,
@@ -25,7 +25,7 @@ from d2lmini.instruments.operations import (
     is_view,
     name_operation,
 )
-from d2lmini.instruments.running import Sequence2Sequence, record, walk_graph
+from d2lmini.costs.running import Sequence2Sequence, record, walk_graph
 
 _PLACES = ("index", "indices", "mask", "condition")  # arguments that say where, not what
 _OTHER_SIZE = ("view_as_real", "view_as_complex")  # views whose entries have another size

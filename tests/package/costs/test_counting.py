@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini.instruments.memory import measure_peak_memory
-from tests.package.instruments.sequences import sequence
+from d2lmini.costs.memory import measure_peak_memory
+from tests.package.costs.sequences import sequence
 
 lengths, widths = st.integers(2, 12), st.integers(1, 9)
 

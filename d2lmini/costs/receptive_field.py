@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 from d2lmini.checks import check_size
-from d2lmini.instruments.blind_spots import unfuse
-from d2lmini.instruments.chains import measure_longest_chain
-from d2lmini.instruments.dependence import (
+from d2lmini.costs.blind_spots import unfuse
+from d2lmini.costs.chains import measure_longest_chain
+from d2lmini.costs.dependence import (
     Underflows,
     check_output,
     connects_by_gradients,
     find_by_gradients,
     find_by_replacing,
 )
-from d2lmini.instruments.running import Sequence2Sequence, copy_module, take_first
+from d2lmini.costs.running import Sequence2Sequence, copy_module, take_first
 
 __all__ = ["find_maximum_path_length", "find_receptive_field"]
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 import d2lmini as d2l
-from d2lmini.instruments.memory import measure_peak_memory
-from tests.package.instruments.sequences import sequence
+from d2lmini.costs.memory import measure_peak_memory
+from tests.package.costs.sequences import sequence
 
 # ---- what is kept ----
 

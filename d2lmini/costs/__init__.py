@@ -1,0 +1,1 @@
+"""What a layer costs, counted while it runs: work, sequential operations, memory, traffic, paths."""
