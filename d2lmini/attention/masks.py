@@ -38,6 +38,10 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
     Raises:
         ValueError: if `valid_lens` is not a tensor of whole numbers, has the wrong number of dimensions, or holds a
             length outside `0..num_keys`.
+
+    >>> d2l.valid_lens_mask(torch.tensor([1, 3]), num_keys=3)[:, 0]
+    tensor([[ True, False, False],
+            [ True,  True,  True]])
     """
     check_lengths("valid_lens", valid_lens, num_keys)
     valid_lens = valid_lens.long()  # a float16 cannot be compared with each position
@@ -63,6 +67,10 @@ def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.
 
     Raises:
         ValueError: if `num_queries` is negative or there are fewer keys than queries.
+
+    >>> d2l.causal_mask(2, 3)
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
     """
     num_keys = num_queries if num_keys is None else num_keys
     if not 0 <= num_queries <= num_keys:
@@ -87,6 +95,10 @@ def to_mha_mask(mask: Tensor, num_heads: int) -> Tensor:
 
     Raises:
         ValueError: if `mask` is not boolean, its shape is not one of those listed, or `num_heads` is less than 1.
+
+    >>> d2l.to_mha_mask(d2l.causal_mask(2), num_heads=2)
+    tensor([[False,  True],
+            [False, False]])
     """
     check_boolean("mask", mask)
     check_size("num_heads", num_heads)
@@ -115,6 +127,9 @@ def from_mha_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
 
     Raises:
         ValueError: if `attn_mask` holds other values or has another shape.
+
+    >>> d2l.from_mha_mask(torch.tensor([[0.0, -torch.inf]]), num_heads=2)
+    tensor([[ True, False]])
     """
     if isinstance(attn_mask, Tensor) and attn_mask.is_floating_point():
         allowed = attn_mask == 0

@@ -47,6 +47,9 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
     Raises:
         ValueError: if `X` does not hold floating-point scores of three dimensions, or `valid_lens` or `mask` does not
             fit it.
+
+    >>> d2l.masked_softmax(torch.zeros(1, 1, 4), torch.tensor([2]))
+    tensor([[[0.5000, 0.5000, 0.0000, 0.0000]]])
     """
     check_shapes(X=(X, "batch queries keys"))
     check_floats(X=X)
@@ -198,6 +201,11 @@ class DotProductAttention(_Pooling):
 
     Args:
         dropout: probability with which a weight is dropped in training.
+
+    >>> K = V = torch.eye(2)[None]
+    >>> d2l.DotProductAttention(dropout=0)(100 * K, K, V)
+    tensor([[[1.0000e+00, 1.9532e-31],
+             [1.9532e-31, 1.0000e+00]]])
     """
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
@@ -236,6 +244,10 @@ class AdditiveAttention(_Pooling):
         dropout: probability with which a weight is dropped in training.
         device: where to put the weights.
         dtype: of the weights.
+
+    >>> attention = d2l.AdditiveAttention(key_size=2, query_size=3, num_hiddens=8, dropout=0)
+    >>> attention(torch.ones(1, 4, 3), torch.ones(1, 5, 2), torch.ones(1, 5, 6)).shape
+    torch.Size([1, 4, 6])
     """
 
     def __init__(

@@ -15,6 +15,12 @@ class RelativePositions(nn.Module):
     """A position scheme inside attention, as attention calls it. For a scheme of your own, write a subclass.
 
     Chapter: Relative positions.
+
+    >>> class Nearest(d2l.RelativePositions):
+    ...     def forward(self, queries, keys):
+    ...         return queries, keys, -d2l.relative_offsets(queries.shape[2], keys.shape[2]).abs().float()
+    ...
+    >>> mha = d2l.MultiHeadAttention(8, 8, 8, 8, num_heads=2, dropout=0, positions=Nearest())
     """
 
     def forward(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:

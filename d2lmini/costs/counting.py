@@ -43,6 +43,9 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
     Raises:
         ValueError: if `f` uses an operation that the counter does not know, or multiplies complex matrices, or hands
             numbers to NumPy; if it has no matrix product or convolution; or if it is a module that cannot be copied.
+
+    >>> d2l.count_flops(torch.nn.Linear(8, 8, bias=False), torch.zeros(1, 10, 8))
+    1280
     """
     f, uncountable = copy_module(f), UncountableProducts()
     with unfuse(), KeepInside(), uncountable, FlopCounterMode(display=False, custom_mapping=PRODUCTS) as counter:
@@ -80,6 +83,9 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
             (scans such as `cumsum`, sorting, Fourier transforms, solving equations, fused recurrent layers), but for
             `topk`, which counts as k maxima, one after the other; or if it takes numbers that depend on `X` into
             Python, where a branch or a loop may depend on them.
+
+    >>> d2l.count_sequential_operations(torch.nn.Linear(8, 8), torch.zeros(1, 10, 8))
+    1
     """
     length = measure_longest_chain(copy_module(f), X)
     if length < 0:
@@ -107,6 +113,9 @@ def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
     Raises:
         ValueError: if nothing is kept, because the output does not need a gradient; if a function with a backward pass
             of its own keeps a tensor without `save_for_backward`, where it is not seen.
+
+    >>> d2l.measure_activation_memory(torch.exp, torch.zeros(1, 10, 8))
+    320
     """
     f, memory = copy_module(f), TakenMemory()
     kept: dict[int, Any] = {}

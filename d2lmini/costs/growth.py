@@ -29,6 +29,9 @@ def describe_growth(measure: Callable[[int], Any], n: int) -> str:
     Raises:
         ValueError: if n is not an integer of at least 1, `measure` returns no finite number, or it grows in another
             way, as a sum of different powers of n does: then try `take_differences`.
+
+    >>> d2l.describe_growth(lambda n: n**2, 64)
+    'x4'
     """
     first, second, third = _measure_at(measure, (n, 2 * n, 4 * n))
     if first == second == third:
@@ -61,6 +64,9 @@ def take_differences(measure: Callable[[int], Any], n: int, order: int) -> float
 
     Raises:
         ValueError: if n or `order` is not an integer of at least 1, or `measure` returns no finite number.
+
+    >>> d2l.take_differences(lambda n: 3 * n**2 + n, 10, order=2)
+    6
     """
     check_size("order", order)
     values = _measure_at(measure, range(n, n + order + 1))

@@ -47,6 +47,13 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
             for one input; if a gradient is not finite, or so small that it might underflow to 0; if a finite score gets
             a weight of exactly 0, or a product is 0 and its factors are not: then "does not depend" could not be told
             from "hardly depends".
+
+    >>> layer = d2l.Convolution(4, 3, causal=True, dtype=torch.float64)
+    >>> d2l.find_receptive_field(layer, torch.zeros(1, 4, 4, dtype=torch.float64)).int()
+    tensor([[1, 0, 0, 0],
+            [1, 1, 0, 0],
+            [1, 1, 1, 0],
+            [0, 1, 1, 1]], dtype=torch.int32)
     """
     _check_input(X)
     check_size("draws", draws)
@@ -87,6 +94,10 @@ def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> 
         ValueError: as `find_receptive_field` does; and if a layer that connects the two has a chain of operations that
             grows with n, as `nn.RNN` does, or might hide one (see `count_sequential_operations`): it is not one step of
             a path. (A layer that takes no sequence of half the length cannot be asked.)
+
+    >>> layers = [d2l.Convolution(4, 3, dtype=torch.float64) for _ in range(9)]
+    >>> d2l.find_maximum_path_length(layers, torch.zeros(1, 6, 4, dtype=torch.float64))
+    5
     """
     _check_input(X)
     n = X.shape[1]

@@ -100,6 +100,9 @@ def count_bytes_moved(f: Sequence2Sequence, X: Tensor, fast_memory: int) -> int:
 
     Raises:
         ValueError: if the fast memory holds no page.
+
+    >>> count_bytes_moved(torch.exp, torch.zeros(1, 10, 8), fast_memory=2**16)
+    640
     """
     if fast_memory < PAGE:
         raise ValueError(f"fast_memory must be at least {PAGE} bytes, one page, got {fast_memory}")

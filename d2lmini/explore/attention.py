@@ -41,6 +41,8 @@ def explore_attention(
     Raises:
         ValueError: if the weights are not three-dimensional, a weight lies outside `0..1`, there are not as many
             queries, keys and glosses as tokens, or titles as maps, or the panel would have more than 20 KiB.
+
+    >>> panel = d2l.explore_attention(torch.eye(2)[None], ["a", "b"], ["itself"])
     """
     maps = read_numbers("weights", weights, ("maps", "queries", "keys"), 0, 1)
     check_words("titles", titles, maps.shape[0], "maps")

@@ -33,6 +33,8 @@ def explore_pruning(
     Raises:
         ValueError: if there is no order or one of them is not a permutation of the heads, a share lies outside `0..1`,
             sizes do not fit, or the panel would have more than 20 KiB.
+
+    >>> panel = d2l.explore_pruning({"as drawn": [0, 1]}, torch.ones(1, 3, 2), ["0.0", "0.1"], ["copy", "count"])
     """
     if not isinstance(orders, Mapping) or not orders:
         raise ValueError(f"orders must be a dictionary, not empty, got {orders!r}")

@@ -51,6 +51,8 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
     Raises:
         ValueError: if there is no network, a connection is not such a pair of nodes, networks differ in their number of
             positions, or the panel would have more than 20 KiB.
+
+    >>> panel = d2l.explore_paths({"RNN": [((0, 0), (0, 1)), ((0, 1), (1, 1)), ((1, 0), (1, 1))]})
     """
     graphs = _read_networks(networks)
     count = 1 + max(node[0] for edge in graphs[0] for node in edge)

@@ -36,6 +36,8 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
         ValueError: if the scores are not a matrix or a score lies outside `-1000..1000`, an inverse temperature is
             missing or lies outside its range, there are not as many titles as sets, or the panel would have more than
             20 KiB.
+
+    >>> panel = d2l.explore_softmax(torch.tensor([[1.0, 2.0]]), [0.5, 1.0], ["two keys"])
     """
     sets = read_numbers("scores", scores, ("sets", "keys"), -1000, 1000)
     check_words("titles", titles, sets.shape[0], "sets")

@@ -60,6 +60,8 @@ def draw_diagram(name: str) -> None:
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
+
+    >>> d2l.draw_diagram("transformer")
     """
     check_choice("name", name, tuple(_DIAGRAMS))
     use_svg_display()

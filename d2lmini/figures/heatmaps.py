@@ -60,6 +60,8 @@ def show_heatmaps(
     Raises:
         ValueError: if `matrices` does not have four dimensions or is empty, there are not as many titles or names as
             columns or rows, or `fmt` is not a format for numbers.
+
+    >>> d2l.show_heatmaps(torch.eye(3)[None, None], xlabel="keys", ylabel="queries")
     """
     use_svg_display()
     grid = as_array(matrices)
@@ -119,6 +121,8 @@ def show_tables(
         ValueError: if there are not as many groups and titles as tables, a table is not a matrix, holds a fraction or
             differs in shape from its groups, a group lies outside `0..3`, or there are not as many names as columns
             or rows.
+
+    >>> d2l.show_tables([[[1, 2], [3, 4]]], [[[0, 0], [1, 1]]], ["heads"], (2, 1))
     """
     if isinstance(titles, str) or not tables or not len(tables) == len(groups) == len(titles):
         raise ValueError(f"{len(tables)} tables must have as many groups and titles, got {len(groups)}, {titles!r}")
@@ -153,6 +157,8 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
 
     Raises:
         ValueError: if there are no words, the shapes do not fit, or a weight is negative or not finite.
+
+    >>> d2l.draw_words(["not", "good"], [[0.9, 0.1]], ["first head"])
     """
     rows = as_array(weights)
     if rows.ndim != 2 or rows.size == 0:

@@ -67,6 +67,8 @@ def plot(
     Raises:
         ValueError: if there are not as many abscissae, names, formats or bars as lines, or a line does not have
             as many abscissae or bars as ordinates.
+
+    >>> d2l.plot([1, 2, 4], [1, 4, 16], xlabel="n", ylabel="n²")
     """
     use_svg_display()
     lines = [(round_numbers(x, xscale), round_numbers(y, yscale)) for x, y in _pair(X, Y)]

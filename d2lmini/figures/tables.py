@@ -29,6 +29,11 @@ class Table:
 
     Raises:
         ValueError: if there is no column or no row, or if a row or the formats are not as many as the columns.
+
+    >>> d2l.Table(["n", "work"], [[1, 1.0], [2, 4.0]], ["", ".1f"])
+    n  work
+    1   1.0
+    2   4.0
     """
 
     def __init__(

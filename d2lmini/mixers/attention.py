@@ -21,6 +21,9 @@ class Attention(Mixer):
     et al., 2020, https://arxiv.org/abs/2004.05150), and besides to the first ones, if there are sinks (Xiao et al.,
     2023, https://arxiv.org/abs/2309.17453). With `top`, to the best-scored keys only (Gupta et al., 2021,
     https://arxiv.org/abs/2106.06899).
+
+    >>> Attention(8, window=4, sinks=1)(torch.zeros(1, 10, 8)).shape
+    torch.Size([1, 10, 8])
     """
 
     def __init__(
@@ -75,6 +78,9 @@ class LatentAttention(Mixer):
     """Multi-head latent attention: keys and values are made from r numbers for each token. Kept: these alone.
 
     DeepSeek-AI, 2024, https://arxiv.org/abs/2405.04434, without their positions.
+
+    >>> [tuple(part.shape) for part in LatentAttention(8, r=2).extend(torch.zeros(1, 10, 8))[1]]
+    [(1, 10, 2)]
     """
 
     def __init__(self, d: int, h: int = 4, *, r: int = 8) -> None:

@@ -20,6 +20,9 @@ def make_mixers(d: int) -> dict[str, Callable[[], Mixer]]:
 
     Raises:
         ValueError: if d is not a multiple of 4, as many numbers as there are heads.
+
+    >>> len(make_mixers(32))
+    16
     """
     check_size("d", d)
     if d % 4:
@@ -48,6 +51,9 @@ def count_state_bytes(mixer: Mixer, X: Tensor) -> int:
     """Bytes of the numbers that a mixer keeps of `X`, `(batch, n, d)`, to go on with the next token.
 
     Chapter: What is kept.
+
+    >>> count_state_bytes(make_mixers(8)["GRU"](), torch.zeros(1, 10, 8))
+    32
     """
     with torch.no_grad():
         _, state = mixer.extend(X)

@@ -35,6 +35,9 @@ class Convolution(nn.Module):
 
     Raises:
         ValueError: if a size is not an integer of at least 1, or a centred kernel is even.
+
+    >>> d2l.Convolution(8, kernel_size=3)(torch.zeros(2, 10, 8)).shape
+    torch.Size([2, 10, 8])
     """
 
     def __init__(
@@ -81,6 +84,9 @@ class SeparableConvolution(nn.Module):
 
     Raises:
         ValueError: if a size is not an integer of at least 1, or the kernel is even.
+
+    >>> d2l.SeparableConvolution(8, kernel_size=3)(torch.zeros(2, 10, 8)).shape
+    torch.Size([2, 10, 8])
     """
 
     def __init__(
@@ -119,6 +125,9 @@ class RestrictedSelfAttention(nn.Module):
 
     Raises:
         ValueError: if `d` or `radius` is not an integer of at least 1.
+
+    >>> d2l.RestrictedSelfAttention(8, radius=2)(torch.zeros(2, 10, 8)).shape
+    torch.Size([2, 10, 8])
     """
 
     def __init__(

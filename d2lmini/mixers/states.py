@@ -18,6 +18,9 @@ class Convolutions(Mixer):
 
     Separable: one filter for each feature, then a mixing of features (Chollet, 2017, https://arxiv.org/abs/1610.02357).
     Kept: the last inputs of each.
+
+    >>> [tuple(part.shape) for part in Convolutions(8, kernel_size=4).extend(torch.zeros(1, 10, 8))[1]]
+    [(1, 8, 3)]
     """
 
     def __init__(self, d: int, kernel_size: int, dilations: tuple[int, ...] = (1,), *, separable: bool = False) -> None:
@@ -46,6 +49,9 @@ class Recurrent(Mixer):
     `nn.RNN` (Elman, 1990, https://doi.org/10.1207/s15516709cog1402_1), `nn.GRU` (Cho et al., 2014,
     https://arxiv.org/abs/1406.1078) or `nn.LSTM` (Hochreiter and Schmidhuber, 1997,
     https://doi.org/10.1162/neco.1997.9.8.1735).
+
+    >>> Recurrent(8, nn.GRU)(torch.zeros(1, 10, 8)).shape
+    torch.Size([1, 10, 8])
     """
 
     def __init__(self, d: int, kind: Callable[..., nn.Module]) -> None:
@@ -63,6 +69,9 @@ class LinearAttention(Mixer):
     """Weights φ(q)·φ(k) without a softmax, φ = elu + 1, divided by their sum. Kept: Σ φ(k) vᵀ and Σ φ(k).
 
     Katharopoulos et al., 2020, https://arxiv.org/abs/2006.16236.
+
+    >>> [tuple(part.shape) for part in LinearAttention(8).extend(torch.zeros(1, 10, 8))[1]]
+    [(1, 4, 2, 2), (1, 4, 2, 1)]
     """
 
     def __init__(self, d: int, h: int = 4) -> None:
@@ -100,6 +109,9 @@ class GatedDelta(Mixer):
 
     Yang et al., 2024, https://arxiv.org/abs/2412.06464; without α, Schlag et al., 2021,
     https://arxiv.org/abs/2102.11174.
+
+    >>> [tuple(part.shape) for part in GatedDelta(8).extend(torch.zeros(1, 10, 8))[1]]
+    [(1, 4, 2, 2)]
     """
 
     def __init__(self, d: int, h: int = 4) -> None:
@@ -130,6 +142,9 @@ class StateSpace(Mixer):
         z ← a ⊙ z + b x,  y = c·z
 
     Gu et al., 2022, https://arxiv.org/abs/2206.11893 (S4D).
+
+    >>> [tuple(part.shape) for part in StateSpace(8).extend(torch.zeros(1, 10, 8))[1]]
+    [(1, 1, 8, 8)]
     """
 
     def __init__(self, d: int, N: int = 8) -> None:

@@ -98,6 +98,9 @@ class PositionalEncoding(_AddedEncoding):
         max_len: number of positions in the table.
         device: where to put the table.
         dtype: of the table.
+
+    >>> d2l.PositionalEncoding(4, dropout=0)(torch.zeros(1, 1, 4))
+    tensor([[[0., 1., 0., 1.]]])
     """
 
     def make_table(self, empty: Tensor) -> None:
@@ -131,6 +134,9 @@ class LearnedPositionalEncoding(_AddedEncoding):
         max_len: number of positions in the table `P`, `(1, max_len, num_hiddens)`.
         device: where to put the table.
         dtype: of the table.
+
+    >>> d2l.LearnedPositionalEncoding(8, dropout=0)(torch.zeros(2, 10, 8), start=5).shape
+    torch.Size([2, 10, 8])
     """
 
     def make_table(self, empty: Tensor) -> None:

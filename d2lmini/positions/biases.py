@@ -27,6 +27,9 @@ def alibi_slopes(num_heads: int) -> Tensor:
 
     Returns:
         `(num_heads,)`, in the default dtype.
+
+    >>> d2l.alibi_slopes(2)
+    tensor([0.0625, 0.0039])
     """
     check_size("num_heads", num_heads)
     return torch.tensor(list_slopes(num_heads))
@@ -52,6 +55,12 @@ class ALiBi(RelativePositions):
 
     Args:
         num_heads: number of heads of the layer.
+
+    >>> X = torch.zeros(1, 2, 3, 4)
+    >>> d2l.ALiBi(num_heads=2)(X, X)[2][0]
+    tensor([[-0.0000, -0.0625, -0.1250],
+            [-0.0625, -0.0000, -0.0625],
+            [-0.1250, -0.0625, -0.0000]])
     """
 
     def __init__(self, num_heads: int) -> None:
@@ -99,6 +108,10 @@ class RelativePositionBias(_ClippedOffsets):
         max_distance: largest offset that has a number of its own.
         device: where to put the weights.
         dtype: of the weights.
+
+    >>> X = torch.zeros(1, 2, 3, 4)
+    >>> d2l.RelativePositionBias(num_heads=2)(X, X)[2].shape
+    torch.Size([2, 3, 3])
     """
 
     def __init__(
@@ -139,6 +152,10 @@ class RelativePositionKeys(_ClippedOffsets):
         max_distance: largest offset that has a vector of its own.
         device: where to put the weights.
         dtype: of the weights.
+
+    >>> X = torch.zeros(1, 2, 3, 4)
+    >>> d2l.RelativePositionKeys(head_size=4)(X, X)[2].shape
+    torch.Size([1, 2, 3, 3])
     """
 
     def __init__(
@@ -192,6 +209,9 @@ def t5_buckets(
 
     Raises:
         ValueError: if `offsets` does not hold integers or another argument is not allowed.
+
+    >>> d2l.t5_buckets(torch.tensor([-1, 0, 1, 40]))
+    tensor([ 1,  0, 17, 28])
     """
     check_integers("offsets", offsets)
     return sort_into_buckets(offsets, find_edges(num_buckets, max_distance, bidirectional), bidirectional)

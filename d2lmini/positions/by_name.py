@@ -60,6 +60,10 @@ def make_positions(
 
     Raises:
         ValueError: if there is no such scheme (the message lists them all), or the sizes do not go together.
+
+    >>> on_tokens, in_attention = d2l.make_positions("rotary", num_hiddens=8, num_heads=2)
+    >>> on_tokens, in_attention
+    (Identity(), RotaryEmbedding(base=10000, pairing='adjacent'))
     """
     check_size("max_len", max_len)
     check_flag("bidirectional", bidirectional)

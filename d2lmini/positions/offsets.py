@@ -24,6 +24,10 @@ def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: t
 
     Raises:
         ValueError: if `num_queries` is negative or there are fewer keys than queries.
+
+    >>> d2l.relative_offsets(2, 3)
+    tensor([[-1,  0,  1],
+            [-2, -1,  0]])
     """
     num_keys = num_queries if num_keys is None else num_keys
     check_steps(num_queries, num_keys)

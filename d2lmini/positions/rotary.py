@@ -37,6 +37,10 @@ def apply_rotary(
     Raises:
         ValueError: if `X` has fewer than two dimensions, an odd size or a dtype that is not floating-point, or another
             argument is not allowed.
+
+    >>> d2l.apply_rotary(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+    tensor([[1.0000, 0.0000],
+            [0.5403, 0.8415]])
     """
     start = start if offset is None else offset
     check_rotation(base, pairing)
@@ -69,6 +73,11 @@ class RotaryEmbedding(RelativePositions):
     Args:
         base: the larger it is, the more slowly the last pairs turn; at least 1.
         pairing: `"adjacent"` or `"halves"`.
+
+    >>> Q = K = torch.ones(1, 1, 3, 2)
+    >>> turned_Q, turned_K, _ = d2l.RotaryEmbedding()(Q, K)
+    >>> torch.allclose((turned_Q @ turned_K.mT)[0, 0, 1, 0], (turned_Q @ turned_K.mT)[0, 0, 2, 1])
+    True
     """
 
     def __init__(self, base: float = 10000.0, *, pairing: str = "adjacent") -> None:

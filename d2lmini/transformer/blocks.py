@@ -80,6 +80,9 @@ class TransformerEncoderBlock(_Block):
     which also has dropout inside its position-wise network.
 
     Chapter: The Transformer block.
+
+    >>> d2l.TransformerEncoderBlock(8, 16, num_heads=2, dropout=0)(torch.zeros(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
     """
 
     crosses = False
@@ -208,6 +211,11 @@ class TransformerDecoderBlock(_CausalBlock):
     same as `torch.nn.TransformerDecoderLayer` with a causal mask.
 
     Chapter: Encoder and decoder.
+
+    >>> block, E = d2l.TransformerDecoderBlock(8, 16, num_heads=2, dropout=0), torch.zeros(1, 5, 8)
+    >>> output, (K, V), _ = block(E[:, :3], block.cross_attention.keys_and_values(E, E))
+    >>> output.shape, K.shape
+    (torch.Size([1, 3, 8]), torch.Size([1, 2, 3, 4]))
     """
 
     crosses = True

@@ -105,6 +105,9 @@ class TransformerEncoder(_Stack):
     read: not on the meta device, under `vmap` or while a graph is recorded.
 
     Chapter: The Transformer block.
+
+    >>> d2l.TransformerEncoder(10, 8, 16, num_heads=2, num_blks=2, dropout=0)(torch.tensor([[1, 2, 3]])).shape
+    torch.Size([1, 3, 8])
     """
 
     block = TransformerEncoderBlock
@@ -191,6 +194,10 @@ class TransformerDecoder(_Decoder):
     all tokens or with the newest ones.
 
     Chapter: Encoder and decoder.
+
+    >>> decoder = d2l.TransformerDecoder(10, 8, 16, num_heads=2, num_blks=2, dropout=0)
+    >>> decoder(torch.tensor([[1, 2, 3]]), torch.zeros(1, 5, 8)).shape
+    torch.Size([1, 3, 10])
     """
 
     block = TransformerDecoderBlock
@@ -260,6 +267,11 @@ class DecoderOnlyTransformer(_Decoder):
     parallel pass and decoding token by token are the same code, `step`.
 
     Chapter: The Transformer block.
+
+    >>> model = d2l.DecoderOnlyTransformer(10, 8, 16, num_heads=4, num_blks=2, dropout=0, num_kv_heads=1)
+    >>> logits, state, _ = model.step(torch.tensor([[1, 2, 3]]), model.start())
+    >>> logits.shape, state.past[0][0].shape
+    (torch.Size([1, 3, 10]), torch.Size([1, 1, 3, 2]))
     """
 
     block = DecoderOnlyBlock
