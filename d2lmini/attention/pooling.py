@@ -132,9 +132,16 @@ class _Pooling(nn.Module):
         return self.dropout(weights) @ V, weights  # (..., queries, value_size)
 
     def pool(
-        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, causal: bool,
-        *, need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        self,
+        Q: Tensor,
+        K: Tensor,
+        V: Tensor,
+        allowed: Tensor | None,
+        bias: Tensor | None,
+        causal: bool,
+        *,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
         """Do the same as `mix`, but return the weights only if they are wanted.
 
         Args:
@@ -154,9 +161,17 @@ class _Pooling(nn.Module):
         raise NotImplementedError
 
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None,
-        *, mask: Tensor | None = None, bias: Tensor | None = None, causal: bool = False, need_weights: bool = False,
-    ) -> Tensor | tuple[Tensor, Tensor]:  # fmt: skip
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Pool the values.
 
         Args:
@@ -203,9 +218,9 @@ class DotProductAttention(_Pooling):
         dropout: probability with which a weight is dropped in training.
 
     >>> K = V = torch.eye(2)[None]
-    >>> d2l.DotProductAttention(dropout=0)(100 * K, K, V)
-    tensor([[[1.0000e+00, 1.9532e-31],
-             [1.9532e-31, 1.0000e+00]]])
+    >>> d2l.DotProductAttention(dropout=0)(100 * K, K, V).round(decimals=2)
+    tensor([[[1., 0.],
+             [0., 1.]]])
     """
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
@@ -213,9 +228,16 @@ class DotProductAttention(_Pooling):
         return multiply(queries, keys.mT) / math.sqrt(queries.shape[-1])  # (..., queries, keys)
 
     def pool(
-        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, causal: bool,
-        *, need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        self,
+        Q: Tensor,
+        K: Tensor,
+        V: Tensor,
+        allowed: Tensor | None,
+        bias: Tensor | None,
+        causal: bool,
+        *,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
         """Do the same as `mix`, but with a fused kernel if nobody wants the weights."""
         if need_weights:
             return self.mix(Q, K, V, allowed, bias, causal)
@@ -251,9 +273,15 @@ class AdditiveAttention(_Pooling):
     """
 
     def __init__(
-        self, key_size: int, query_size: int, num_hiddens: int, dropout: float,
-        *, device: torch.device | str | None = None, dtype: torch.dtype | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        key_size: int,
+        query_size: int,
+        num_hiddens: int,
+        dropout: float,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(dropout)
         self.key_size, self.query_size = key_size, query_size
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False, device=device, dtype=dtype)

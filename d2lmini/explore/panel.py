@@ -94,9 +94,12 @@ class Panel:
 
 
 def build_panel(
-    title: str, choices: Sequence[Choice], sentences: Sequence[tuple[str, str]], tables: Sequence[PanelTable],
+    title: str,
+    choices: Sequence[Choice],
+    sentences: Sequence[tuple[str, str]],
+    tables: Sequence[PanelTable],
     style: str = "",
-) -> Panel:  # fmt: skip
+) -> Panel:
     """Put a panel together.
 
     Args:

@@ -27,9 +27,12 @@ max-width:none;.tables{container-type:inline-size}table{min-width:0}
 
 
 def explore_ranking(
-    title: str, columns: Sequence[str], rows: Mapping[str, Sequence[float]], decimals: Sequence[int],
+    title: str,
+    columns: Sequence[str],
+    rows: Mapping[str, Sequence[float]],
+    decimals: Sequence[int],
     links: Mapping[str, str] | None = None,
-) -> Panel:  # fmt: skip
+) -> Panel:
     """Show a table: choose the column by which its rows are ordered, and which end comes first.
 
     Where there is no room for all columns, only the one that is chosen is shown.

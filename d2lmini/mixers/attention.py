@@ -8,12 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention.heads import MultiHeadAttention
+from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.mixers.mixer import Mixer, State
 
 
 class Attention(Mixer):
-    """`MultiHeadAttention`, causal. Kept: keys, values and their positions.
+    """`MultiHeadAttention`, causal. Kept: keys and values, and their positions if there is a window.
 
     With `num_kv_heads` below h, heads share keys and values: one for all of them is multi-query attention (Shazeer,
     2019, https://arxiv.org/abs/1911.02150), more are grouped queries (Ainslie et al., 2023,
@@ -36,24 +37,24 @@ class Attention(Mixer):
             self.attention.attention = TopScores(top)
 
     def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
-        """The outputs of more tokens, and the keys, values and positions that the next token attends to."""
+        """The outputs of more tokens, and the keys and values that the next token attends to."""
         K, V = self.attention.keys_and_values(X, X)  # (batch, num_kv_heads, m, p) each
+        if state:
+            K, V = torch.cat([state[0], K], dim=2), torch.cat([state[1], V], dim=2)
+        if not self.window:
+            return self.attention(X, kept=(K, V), causal=True), (K, V)
         first = int(state[2][-1]) + 1 if state else 0
         positions = newest = torch.arange(first, first + X.shape[1], device=X.device)
         if state:
-            K, V = torch.cat([state[0], K], dim=2), torch.cat([state[1], V], dim=2)
             positions = torch.cat([state[2], positions])
         Y = self.attention(X, kept=(K, V), mask=self.find_mask(newest, positions))
-        if self.window:
-            later = self.find_mask(newest[-1:] + 1, positions)[0]  # what the next token attends to
-            K, V, positions = K[:, :, later], V[:, :, later], positions[later]
-        return Y, (K, V, positions)
+        later = self.find_mask(newest[-1:] + 1, positions)[0]  # what the next token attends to
+        return Y, (K[:, :, later], V[:, :, later], positions[later])
 
     def find_mask(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Who may attend to whom, `(m, n)`, for queries and keys at these positions."""
         distances = queries[:, None] - keys
-        causal = distances >= 0
-        return causal & ((distances < self.window) | (keys < self.sinks)) if self.window else causal
+        return (distances >= 0) & ((distances < self.window) | (keys < self.sinks))
 
 
 class TopScores(DotProductAttention):
@@ -64,9 +65,19 @@ class TopScores(DotProductAttention):
         self.top = top
 
     def pool(
-        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, *_: object, need_weights: bool
+        self,
+        Q: Tensor,
+        K: Tensor,
+        V: Tensor,
+        allowed: Tensor | None,
+        bias: Tensor | None,
+        causal: bool,
+        *,
+        need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
         """Pool the values of the keys with the largest scores, among those that a query may attend to."""
+        if causal:
+            allowed = causal_mask(Q.shape[2], device=Q.device)
         S = self.scores(Q, K) if allowed is None else self.scores(Q, K).masked_fill(~allowed, -math.inf)
         if self.top < S.shape[-1]:
             S = S.masked_fill(S.topk(self.top).values[..., -1:] > S, -math.inf)

@@ -21,7 +21,7 @@ class Mixer(nn.Module):
     >>> layer = make_mixers(8)["multi-query attention"]()
     >>> Y, state = layer.extend(torch.zeros(1, 5, 8))
     >>> [tuple(part.shape) for part in state]
-    [(1, 1, 5, 2), (1, 1, 5, 2), (5,)]
+    [(1, 1, 5, 2), (1, 1, 5, 2)]
     """
 
     def __init__(self, d: int) -> None:
