@@ -5,9 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_pair, list_in_order
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import (
+    Case,
+    Number,
+    WrongAnswer,
+    checker,
+    exercise,
+    expect_function,
+    expect_pair,
+    list_in_order,
+    prediction,
+)
 
 
 def _list_projections(h: int) -> dict[str, tuple[tuple[float, float], ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, prediction
 
 
 def fill(bytes_per_pair: float) -> float:

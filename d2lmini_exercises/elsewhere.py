@@ -8,10 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, WrongAnswer, convert_tensor, exercise, list_in_order, prediction
 
 prediction("transposed-kernel",
     Number("the angle between the two outputs", 60.0,

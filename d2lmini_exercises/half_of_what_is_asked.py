@@ -7,9 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer, list_in_order, read_number
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, list_in_order, prediction, read_number
 
 list_in_order("measure-heads", "use-heads")
 

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, list_in_order, prediction
 
 # Tokens of a photograph, numbers of a token, growth of mixing and of the projections.
 prediction("predict-patches",

@@ -7,9 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import list_in_order
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, draw, exercise, list_in_order, prediction
 
 
 def pool(scores: Tensor, values: Tensor, *, total: bool = True, mixed: bool = True, divide: bool = True) -> Tensor:

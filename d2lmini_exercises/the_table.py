@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from d2lmini_exercises.core import list_in_order
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, list_in_order, prediction
 
 prediction("other-lengths",
     Number("where attention has more FLOPs", 65.0, hint="two formulas: a n² + b n and b n. Where are they equal?",

@@ -10,9 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, list_in_order, prediction
 
 # Parameters of an encoder block, the hidden width of a gated network, the size of a residual stream.
 prediction("predict-block",
@@ -97,9 +95,9 @@ def normed(how: Layer) -> tuple[dict[str, Any], ...]:
     return {"norm": how}, {"last": how}
 
 
-def orders(**told: Order) -> tuple[dict[str, Any], ...]:
+def orders(**keywords: Order) -> tuple[dict[str, Any], ...]:
     """A wrong order of addition and norm, with the last norm as it should be, always or never."""
-    return tuple({**told, **end} for end in ({}, {"end": lambda _: True}, {"end": lambda _: False}))
+    return tuple({**keywords, **end} for end in ({}, {"end": lambda _: True}, {"end": lambda _: False}))
 
 
 def each(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:

@@ -8,11 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
-from d2lmini_exercises.same import IN_PLACE, is_same
+from d2lmini_exercises.engine import (
+    IN_PLACE,
+    Case,
+    Number,
+    WrongAnswer,
+    are_equal,
+    convert_tensor,
+    draw,
+    exercise,
+    list_in_order,
+    prediction,
+)
 
 # Numbers of 2 bytes: keys and values of 32 layers and 8 groups; 61 layers of latent ones; the first with a window.
 prediction("three-caches",
@@ -98,13 +105,13 @@ def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> A
         several = isinstance(found, (tuple, list)) and len(found) == 3
         output, more_keys, more_values = map(convert_tensor, found) if several else (None, None, None)
         if output is None or more_keys is None or more_values is None:
-            told = "return the output, the keys and the values, in a tuple"
-            raise WrongAnswer("a step returns three tensors", told, got=type(found).__name__)
-        if not is_same(own, [*given]):
+            hint = "return the output, the keys and the values, in a tuple"
+            raise WrongAnswer("a step returns three tensors", hint, got=type(found).__name__)
+        if not are_equal(own, [*given]):
             raise WrongAnswer("the arguments of a step are left unchanged", IN_PLACE)
         if len(more_keys) > w:
-            told = ALONE if w == 1 else "what no query sees any more leaves the cache"
-            raise WrongAnswer("a cache holds at most w tokens", told, got=f"{len(more_keys)} of them, with w = {w}")
+            hint = ALONE if w == 1 else "what no query sees any more leaves the cache"
+            raise WrongAnswer("a cache holds at most w tokens", hint, got=f"{len(more_keys)} of them, with w = {w}")
         K, V = more_keys.to(keys), more_values.to(values)
         outputs.append(output)
     return torch.stack(outputs)

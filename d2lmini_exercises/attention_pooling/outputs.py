@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import FAR, LOW, OVERFLOW
+from d2lmini_exercises.engine import FAR, LOW, OVERFLOW, Case, draw, exercise
 
 
 def mean(alpha: Tensor, X: Tensor) -> Tensor:

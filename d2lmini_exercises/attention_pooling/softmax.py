@@ -10,10 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.core import WrongAnswer
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import LOW, OUTWEIGHED, OVERFLOW, Case, Number, WrongAnswer, draw, exercise, prediction
 
 
 def softmax(

@@ -11,9 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import WrongAnswer, expect_pair, expect_shape
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import LOW
+from d2lmini_exercises.engine import LOW, Case, WrongAnswer, draw, exercise, expect_pair, expect_shape
 
 _KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
 _SLICE = "a window of 1 leaves no old key: does a slice [-k:] do what you want where k is 0?"

@@ -10,9 +10,7 @@ from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
 from d2lmini.attention.pooling import DotProductAttention
-from d2lmini_exercises.core import WrongAnswer
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, prediction
 
 # Weights of cross-attention, numbers in a key-value cache.
 prediction("predict-decoder",

@@ -8,10 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini_exercises.convert import convert_arrays
-from d2lmini_exercises.core import WrongAnswer
-from d2lmini_exercises.engine import exercise
-from d2lmini_exercises.same import is_same
+from d2lmini_exercises.engine import WrongAnswer, are_equal, convert_arrays, exercise
 
 _CLAIM = "there is one call of decoder.step"
 
@@ -77,7 +74,7 @@ def use_draft(answer: Any, decoder: Any, state: Tensor, last: Tensor, draft: Ten
         hint = "the draft is known: give all of it to the decoder at once"
         raise WrongAnswer(_CLAIM, hint, got=len(watched.calls))
     inputs, used = watched.calls[0]
-    if not isinstance(used, Tensor) or not is_same(used, before):
+    if not isinstance(used, Tensor) or not are_equal(used, before):
         raise WrongAnswer(
             "decoder.step is given the state", "the decoder goes on from what it has seen so far", got=used
         )

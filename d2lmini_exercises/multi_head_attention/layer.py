@@ -10,9 +10,7 @@ from torch import Tensor
 
 from d2lmini.attention.heads import transpose_output, transpose_qkv
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import LOW, OUTWEIGHED, OVERFLOW, Case, Number, draw, exercise, prediction
 
 # A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
 prediction("predict-heads",

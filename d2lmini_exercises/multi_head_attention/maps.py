@@ -11,9 +11,7 @@ from torch import Tensor, nn
 from d2lmini.attention.heads import transpose_qkv
 from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.core import WrongAnswer
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.extremes import LOW, OVERFLOW
+from d2lmini_exercises.engine import LOW, OVERFLOW, Case, WrongAnswer, exercise
 
 
 def weigh(

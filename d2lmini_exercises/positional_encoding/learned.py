@@ -10,9 +10,16 @@ import torch
 from torch import Tensor, nn
 
 import d2lmini as d2l
-from d2lmini_exercises.convert import get_rounding
-from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_shape
-from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.engine import (
+    Case,
+    WrongAnswer,
+    checker,
+    draw,
+    exercise,
+    expect_function,
+    expect_shape,
+    get_rounding,
+)
 
 _SHARE = 4  # a table of one row for each position may be so many times larger
 

@@ -10,9 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer, expect_shape
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, expect_shape, prediction
 
 # Longest wavelength over 2π for d = 4, squared length of p_7 for d = 64, squared length of two steps for d = 2.
 prediction("predict-positions",

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.positions.rotary import turn
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, draw, exercise, prediction
 
 # Numbers of a clipped bias, the weight of a far key in ALiBi, the angle of the slowest rotary pair.
 prediction("predict-relative",

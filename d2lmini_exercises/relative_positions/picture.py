@@ -21,8 +21,8 @@ def by_column(part: Tensor, *, times: int = 1, wide: int = 1, start: int = 0, pa
     return turn(part, times * make_angles(steps, wide * size, start=start)[:, : size // 2], pairing)
 
 
-def by_row(part: Tensor, **told: Any) -> Tensor:
-    return by_column(part.transpose(0, 1), **told).transpose(0, 1)
+def by_row(part: Tensor, **keywords: Any) -> Tensor:
+    return by_column(part.transpose(0, 1), **keywords).transpose(0, 1)
 
 
 def rotate(
@@ -35,9 +35,9 @@ def rotate(
     return join(first(one), second(other))
 
 
-def either(**told: Any) -> Any:
+def either(**keywords: Any) -> Any:
     """Both halves turned wrongly, or one of them."""
-    row, column = {"first": partial(by_row, **told)}, {"second": partial(by_column, **told)}
+    row, column = {"first": partial(by_row, **keywords)}, {"second": partial(by_column, **keywords)}
     return row | column, row, column
 
 

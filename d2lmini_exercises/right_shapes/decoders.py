@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from d2lmini.transformer.stacks import DecoderOnlyTransformer
 from d2lmini.transformer.state import DecoderState
-from d2lmini_exercises.core import checker
+from d2lmini_exercises.engine import checker
 from d2lmini_exercises.right_shapes.judging import Note, Subject, disguise, judge
 
 Twist = Callable[[DecoderOnlyTransformer, Tensor, DecoderState], tuple[Tensor, DecoderState]]

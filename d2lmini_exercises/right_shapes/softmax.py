@@ -10,9 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.core import WrongAnswer, checker
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, checker, draw, exercise, prediction
 from d2lmini_exercises.right_shapes.judging import Note, Subject, disguise, judge
 
 prediction("predict-kills",
@@ -72,8 +70,8 @@ def use(make_reader: Any, width: int, num_heads: int, X: Tensor, valid_lens: Ten
     return reader(X, valid_lens)
 
 
-def either(**told: Any) -> tuple[dict[str, Any], ...]:  # a query that sees nothing is not NaN on every path of PyTorch
-    return told, {**told, "need_weights": False}
+def either(**mistake: Any) -> tuple[dict[str, Any], ...]:  # a query that sees nothing is not NaN on every path of PyTorch
+    return mistake, {**mistake, "need_weights": False}
 
 
 MASK = "key_padding_mask: what does True mean to PyTorch?"

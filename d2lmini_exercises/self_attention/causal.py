@@ -9,9 +9,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import Mistakes, WrongAnswer, checker, expect_pair, find_hint, is_near, read_numbers
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
+from d2lmini_exercises.engine import (
+    LOW,
+    OUTWEIGHED,
+    OVERFLOW,
+    Case,
+    Mistakes,
+    WrongAnswer,
+    checker,
+    draw,
+    exercise,
+    expect_pair,
+    find_hint,
+    is_near,
+    read_numbers,
+)
 
 
 @checker("predict-causal-row")

@@ -11,10 +11,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
-from d2lmini_exercises.core import WrongAnswer, expect_pair
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
-from d2lmini_exercises.same import is_same
+from d2lmini_exercises.engine import LOW, OUTWEIGHED, OVERFLOW, Case, WrongAnswer, are_equal, exercise, expect_pair
 
 NAMES = sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias"))
 
@@ -49,7 +46,7 @@ def use(
         raise WrongAnswer("the answer is a class of modules", "pass the class itself", got=type(layer).__name__)
     first = layer(X)  # lazy layers learn their sizes
     expect_parameters(layer)
-    if not is_same(layer(X), first):
+    if not are_equal(layer(X), first):
         hint = "does forward make new random layers, drop something at random, or change X?"
         raise WrongAnswer("two calls give the same", hint)
     given = dict(zip(NAMES, (b_k, W_k, b_q, W_q, b_v, W_v), strict=True))

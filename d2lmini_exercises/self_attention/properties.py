@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.engine import draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, draw, exercise, prediction
 
 
 def repair(W_k: Tensor, M: Tensor, *, undo: str = "inverse, transposed") -> Tensor:

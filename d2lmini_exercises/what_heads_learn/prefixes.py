@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import read_number
-from d2lmini_exercises.engine import exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, exercise, prediction, read_number
 
 # Right answers with two heads of five and with none; removals that twins survive, worst and best order.
 prediction("predict-staircase",

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer
-from d2lmini_exercises.engine import Case, exercise
+from d2lmini_exercises.engine import Case, WrongAnswer, exercise
 
 Loss = Callable[[Any], Any]
 _MOST = 100  # heads that are read

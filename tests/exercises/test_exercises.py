@@ -13,9 +13,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini_exercises import core, list_exercises
-from d2lmini_exercises.core import checker, find_exercise
-from d2lmini_exercises.prediction import Number
+from d2lmini_exercises import list_exercises
+from d2lmini_exercises.engine import Number, checker, core
+from d2lmini_exercises.engine.core import find_exercise
 from tests.exercises.answers import RIGHT, WRONG
 from tools.marking.plan import read_book
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from d2lmini_exercises.core import list_in_order
-from d2lmini_exercises.engine import exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, exercise, list_in_order, prediction
 
 prediction(
     "NAME-mean",

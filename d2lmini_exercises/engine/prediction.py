@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from d2lmini_exercises.core import WrongAnswer, find_hint, is_near, read_numbers, register
+from d2lmini_exercises.engine.core import WrongAnswer, find_hint, is_near, read_numbers, register
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Number:
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
-        told = [("", self.right)]
+        known = [("", self.right)]
         for hint, wrong in self.mistakes.items():
-            told += [(hint, number) for number in (wrong if isinstance(wrong, tuple) else (wrong,))]
-        for (one, a), (other, b) in itertools.combinations(told, 2):
+            known += [(hint, number) for number in (wrong if isinstance(wrong, tuple) else (wrong,))]
+        for (one, a), (other, b) in itertools.combinations(known, 2):
             if one != other and is_near(a, b, self.tolerance):
                 raise ValueError(f"mistakes of {self.name} must give different numbers: {one!r} {a} and {other!r} {b}")
 

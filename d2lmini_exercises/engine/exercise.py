@@ -19,15 +19,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini_exercises.convert import convert_arrays, convert_tensor
-from d2lmini_exercises.core import CALLED, WrongAnswer, expect_close, expect_function, is_near, register
-from d2lmini_exercises.gradients import expect_gradients
-from d2lmini_exercises.same import describe_change, is_same
+from d2lmini_exercises.engine.convert import convert_arrays, convert_tensor
+from d2lmini_exercises.engine.core import CALLED, WrongAnswer, expect_close, expect_function, is_near, register
+from d2lmini_exercises.engine.equality import are_equal, describe_change
+from d2lmini_exercises.engine.gradients import expect_gradients
 
 __all__ = ["Case", "Exercise", "call", "draw", "exercise"]
 
 Answer = Callable[..., Any]
-Mistake = Mapping[str, Any] | Answer  # what the right answer is told, or an answer of its own
+Mistake = Mapping[str, Any] | Answer  # keywords of the right answer, or an answer of its own
 Given = dict[str, Any]
 Outcome = Any  # what an answer returned, or the exception that it raised
 
@@ -68,7 +68,7 @@ class Exercise:
 
     Attributes:
         name: as in the chapter.
-        right: a right answer; what its keywords are told makes it wrong. It returns a tensor, a number, or several.
+        right: a right answer; its keywords make it wrong. It returns a tensor, a number, or several.
         cases: inputs, the plainest first.
         mistakes: the hint for each, and what makes it: keywords of `right`, or an answer; or several of these.
         claim: what a right answer is, as a sentence; `{}` stands for the part.
@@ -104,12 +104,12 @@ class Exercise:
         """
         expect_function(answer)
         found: list[Outcome] = []
-        written: WrongAnswer | None = None  # told last, since a wrong number with a hint says more
+        written: WrongAnswer | None = None  # raised last, since a wrong number with a hint says more
         for i, case in enumerate(self.cases):
             given = self.make(i)
             own = copy.deepcopy(given)
             found.append(self._run(answer, case, own))
-            changed = next((name for name in given if not is_same(own[name], given[name])), "")
+            changed = next((name for name in given if not are_equal(own[name], given[name])), "")
             wrong = not self._agrees(found[-1], self._expect(i), case.tolerance)
             hint = self._explain(found) if wrong else ""
             if changed and not written:
@@ -149,8 +149,8 @@ class Exercise:
         names: Given = {"torch": torch, "nn": nn, "F": F, "d2l": d2l}
         exec(self.cases[case].code, names)  # noqa: S102 (our own line)
         used = self.right if self.use is call else self.use
-        told = [p.name for p in inspect.signature(used).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-        return {name: names[name] for name in told[self.use is not call :]}
+        names_used = [p.name for p in inspect.signature(used).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        return {name: names[name] for name in names_used[self.use is not call :]}
 
     def list_mistakes(self) -> list[tuple[str, Answer]]:
         """Each mistake as an answer, with its hint."""
@@ -164,9 +164,9 @@ class Exercise:
     def _list_all(self) -> list[tuple[str, Answer]]:
         """The mistakes, then those of several at once, with the hint of the first."""
         listed = self.list_mistakes()
-        told = [(hint, one) for hint, one in self._list_single() if not callable(one)]
+        by_keywords = [(hint, one) for hint, one in self._list_single() if not callable(one)]
         for size in range(2, self.together + 1):
-            for some in combinations(told, size):
+            for some in combinations(by_keywords, size):
                 knobs = {key: one[key] for _, one in some for key in one}
                 if len(knobs) == sum(len(one) for _, one in some):  # no two of the same line
                     listed.append((some[0][0], partial(self.right, **knobs)))
@@ -229,18 +229,18 @@ class Exercise:
         pairs = [(got, expected, claim)]
         if self.parts:
             if not isinstance(got, (tuple, list)) or len(got) != len(self.parts):
-                told = f"return {' and '.join(self.parts)}, in a tuple"
-                raise WrongAnswer(claim.replace("{}", "it"), hint or told, given=case.code, got=type(got).__name__)
+                form = f"return {' and '.join(self.parts)}, in a tuple"
+                raise WrongAnswer(claim.replace("{}", "it"), hint or form, given=case.code, got=type(got).__name__)
             claim = claim if "{}" in claim else f"{claim}: {{}}"
             pairs = [(*both, claim.replace("{}", part)) for *both, part in zip(got, expected, self.parts, strict=True)]
-        told = hint or case.hint or self.hint
+        hint_used = hint or case.hint or self.hint
         for one, right, claim in pairs:
             wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)
             tensor = convert_tensor(one, wanted)
             if tensor is not None and tensor.shape != wanted.shape and hint:
                 shapes = {"expected": tuple(wanted.shape), "got": tuple(tensor.shape)}
                 raise WrongAnswer(claim, hint, given=case.code, **shapes)
-            expect_close(one, wanted, claim=claim, given=case.code, hint=told, tolerance=case.tolerance)
+            expect_close(one, wanted, claim=claim, given=case.code, hint=hint_used, tolerance=case.tolerance)
 
 
 def _is_near(found: Any, expected: Any, tolerance: float) -> bool:
@@ -260,9 +260,9 @@ def exercise(
     right: Answer,
     cases: Sequence[Case | str],
     mistakes: Mapping[str, Mistake | tuple[Mistake, ...]],
-    **told: Any,
+    **rest: Any,
 ) -> Exercise:
     """Register an exercise; a case may be its line of code alone. What else there is to tell, see `Exercise`."""
-    found = Exercise(name, right, tuple(Case(one) if isinstance(one, str) else one for one in cases), mistakes, **told)
+    found = Exercise(name, right, tuple(Case(one) if isinstance(one, str) else one for one in cases), mistakes, **rest)
     register(name, found, trained=found.trained, untried=found.describe_untried)
     return found
