@@ -14,6 +14,7 @@ from d2lmini_exercises.engine import (
     Number,
     WrongAnswer,
     are_equal,
+    call,
     convert_tensor,
     draw,
     exercise,
@@ -96,8 +97,6 @@ def write_all(
 
 def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> Any:
     """The outputs of a text that is written token by token."""
-    if answer is write_all or getattr(answer, "func", None) is write_all:
-        return answer(queries, keys, values, w)
     K, V, outputs = keys[:0], values[:0], []
     for q, k, v in zip(queries, keys, values, strict=True):
         given, own = (q, k, v, K, V), [X.clone() for X in (q, k, v, K, V)]
@@ -128,7 +127,7 @@ exercise("debug-window", write_all,
     claim="written token by token, a text is the same as read at once",
     verified="the same text, read or written",
     hint="for w = 3, list the tokens that the fifth query sees, and those that are in your cache then",
-    use=use,
+    use=use, reference=call,
     untried="other dtypes, a GPU, how fast it is",
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from d2lmini_exercises.engine.core import (
 )
 from d2lmini_exercises.engine.edge_cases import FAR, LOW, OUTWEIGHED, OVERFLOW
 from d2lmini_exercises.engine.equality import IN_PLACE, are_equal
-from d2lmini_exercises.engine.exercise import Case, draw, exercise
+from d2lmini_exercises.engine.exercise import Case, call, draw, exercise
 from d2lmini_exercises.engine.prediction import Number, prediction
 from d2lmini_exercises.engine.reports import WrongAnswer, shorten
 
@@ -28,6 +28,7 @@ __all__ = [
     "Number",
     "WrongAnswer",
     "are_equal",
+    "call",
     "checker",
     "convert_arrays",
     "convert_tensor",

@@ -10,7 +10,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -30,6 +30,7 @@ Answer = Callable[..., Any]
 Mistake = Mapping[str, Any] | Answer  # keywords of the right answer, or an answer of its own
 Given = dict[str, Any]
 Outcome = Any  # what an answer returned, or the exception that it raised
+Run = Callable[..., Any]  # an answer as a function of the arguments of a case
 
 
 def draw(seed: int, *, most: int = 2, **shapes: tuple[int, ...]) -> str:
@@ -76,6 +77,7 @@ class Exercise:
         hint: for what makes none of the mistakes.
         use: how an answer is used on the arguments of a case, which it names behind the answer. It may raise
             `WrongAnswer` for what is no answer at all.
+        reference: how `right` is used, with or without keywords, if it is called in another way than an answer.
         trained: whether the gradient must be right as well.
         together: how many mistakes may be made at once.
         parts: what several results are called in a report, if the answer returns more than one.
@@ -90,6 +92,7 @@ class Exercise:
     verified: str
     hint: str
     use: Callable[..., Any] = call
+    reference: Callable[..., Any] | None = None
     trained: bool = False
     together: int = 1
     parts: tuple[str, ...] = ()
@@ -99,16 +102,24 @@ class Exercise:
         """Judge an answer: the sentence for a right one.
 
         Raises:
+            WrongAnswer: if it is none, or as `judge` does.
+        """
+        expect_function(answer)
+        return self.judge(partial(self.use, answer))
+
+    def judge(self, run: Run) -> str:
+        """Judge what is called with the arguments of a case: the sentence for what is right.
+
+        Raises:
             WrongAnswer: with the first input on which it is wrong, and the hint for the mistake that agrees with it so
                 far.
         """
-        expect_function(answer)
         found: list[Outcome] = []
         written: WrongAnswer | None = None  # raised last, since a wrong number with a hint says more
         for i, case in enumerate(self.cases):
             given = self.make(i)
             own = copy.deepcopy(given)
-            found.append(self._run(answer, case, own))
+            found.append(self._run(run, case, own))
             changed = next((name for name in given if not are_equal(own[name], given[name])), "")
             wrong = not self._agrees(found[-1], self._expect(i), case.tolerance)
             hint = self._explain(found) if wrong else ""
@@ -123,19 +134,19 @@ class Exercise:
             raise written
         for i, case in enumerate(self.cases):
             if self.trained and case.trained:
-                self._compare_gradients(answer, i)
+                self._compare_gradients(run, i)
         return self.verified
 
-    def _compare_gradients(self, answer: Answer, case: int) -> None:
+    def _compare_gradients(self, run: Run, case: int) -> None:
         given = self.make(case)
         floats = {name: own for name, own in given.items() if isinstance(own, Tensor) and own.is_floating_point()}
 
-        def run(one: Answer, *leaves: Tensor) -> Any:
-            found = self._use(one, {**self.make(case), **dict(zip(floats, leaves, strict=True))})
+        def differentiate(one: Run, *leaves: Tensor) -> Any:
+            found = _call(one, {**self.make(case), **dict(zip(floats, leaves, strict=True))})
             return torch.cat([part.flatten() for part in found]) if self.parts else found
 
-        right = partial(run, self.right)
-        expect_gradients(partial(run, answer), right, given=self.cases[case].code, **floats)
+        right = partial(differentiate, self._refer())
+        expect_gradients(partial(differentiate, run), right, given=self.cases[case].code, **floats)
 
     def describe_untried(self) -> str:
         """What a tick does not say."""
@@ -152,44 +163,47 @@ class Exercise:
         names_used = [p.name for p in inspect.signature(used).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
         return {name: names[name] for name in names_used[self.use is not call :]}
 
-    def list_mistakes(self) -> list[tuple[str, Answer]]:
-        """Each mistake as an answer, with its hint."""
-        return [(hint, one if callable(one) else partial(self.right, **one)) for hint, one in self._list_single()]
+    def list_mistakes(self) -> list[tuple[str, Callable[[], str]]]:
+        """The hint for each mistake, and what judges it."""
+        return [(hint, partial(self.judge, self._bind(one))) for hint, one in self._list_single()]
 
     def _list_single(self) -> Iterator[tuple[str, Mistake]]:
         for hint, some in self.mistakes.items():
             yield from ((hint, one) for one in (some if isinstance(some, tuple) else (some,)))
 
-    @cache  # noqa: B019 (there are as many exercises as the book has)
-    def _list_all(self) -> list[tuple[str, Answer]]:
-        """The mistakes, then those of several at once, with the hint of the first."""
-        listed = self.list_mistakes()
+    def _refer(self, **keywords: Any) -> Run:
+        """The right answer, or what these keywords make of it."""
+        return partial(self.reference or self.use, partial(self.right, **keywords))
+
+    def _bind(self, mistake: Mistake) -> Run:
+        return partial(self.use, mistake) if callable(mistake) else self._refer(**mistake)
+
+    @cached_property
+    def _wrong(self) -> list[tuple[str, Callable[[int], Outcome]]]:
+        """The mistakes, then those of several at once, with the hint of the first: what each gives for a case."""
+        runs = [(hint, self._bind(one)) for hint, one in self._list_single()]
         by_keywords = [(hint, one) for hint, one in self._list_single() if not callable(one)]
         for size in range(2, self.together + 1):
             for some in combinations(by_keywords, size):
-                knobs = {key: one[key] for _, one in some for key in one}
-                if len(knobs) == sum(len(one) for _, one in some):  # no two of the same line
-                    listed.append((some[0][0], partial(self.right, **knobs)))
-        return listed
+                keywords = {key: one[key] for _, one in some for key in one}
+                if len(keywords) == sum(len(one) for _, one in some):  # no two of the same line
+                    runs.append((some[0][0], self._refer(**keywords)))
+        return [(hint, cache(partial(self._try, run))) for hint, run in runs]
 
-    @cache  # noqa: B019
-    def _try(self, mistake: int, case: int) -> Outcome:
+    def _try(self, run: Run, case: int) -> Outcome:
         try:
-            return self._use(self._list_all()[mistake][1], self.make(case))
+            return _call(run, self.make(case))
         except Exception as error:
             return error
 
-    @cache  # noqa: B019
-    def _expect(self, case: int) -> Outcome:
-        return self._use(self.right, self.make(case))
+    @cached_property
+    def _expect(self) -> Callable[[int], Outcome]:
+        """What the right answer gives for a case."""
+        return cache(lambda case: _call(self._refer(), self.make(case)))
 
-    def _use(self, answer: Answer, given: Given) -> Any:
-        torch.manual_seed(0)  # who draws numbers draws the same ones
-        return convert_arrays(self.use(answer, *given.values()))
-
-    def _run(self, answer: Answer, case: Case, given: Given) -> Outcome:
+    def _run(self, run: Run, case: Case, given: Given) -> Outcome:
         try:
-            return self._use(answer, given)
+            return _call(run, given)
         except WrongAnswer as wrong:
             claim, *rest = wrong.symptom.split("\n")
             if not any(line.startswith("  for ") for line in rest):
@@ -203,8 +217,8 @@ class Exercise:
 
     def _explain(self, found: list[Outcome]) -> str:
         """The hint for the first mistake that gives what the answer has given, on all inputs so far."""
-        for mistake, (hint, _) in enumerate(self._list_all()):
-            if all(self._agrees(one, self._try(mistake, i), self.cases[i].tolerance) for i, one in enumerate(found)):
+        for hint, outcome in self._wrong:
+            if all(self._agrees(one, outcome(i), self.cases[i].tolerance) for i, one in enumerate(found)):
                 return hint
         return ""
 
@@ -241,6 +255,11 @@ class Exercise:
                 shapes = {"expected": tuple(wanted.shape), "got": tuple(tensor.shape)}
                 raise WrongAnswer(claim, hint, given=case.code, **shapes)
             expect_close(one, wanted, claim=claim, given=case.code, hint=hint_used, tolerance=case.tolerance)
+
+
+def _call(run: Run, given: Given) -> Any:
+    torch.manual_seed(0)  # who draws numbers draws the same ones
+    return convert_arrays(run(*given.values()))
 
 
 def _is_near(found: Any, expected: Any, tolerance: float) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from d2lmini_exercises.engine.core import WrongAnswer, find_hint, is_near, read_numbers, register
@@ -73,10 +74,10 @@ class Prediction:
         """The numbers asked for."""
         return tuple(number.right for number in self.numbers)
 
-    def list_mistakes(self) -> list[tuple[str, tuple[float, ...]]]:
-        """Each mistake as an answer, with its hint."""
+    def list_mistakes(self) -> list[tuple[str, Callable[[], str]]]:
+        """The hint for each mistake, and what judges it."""
         return [
-            (hint, (*self.right[:place], float(wrong), *self.right[place + 1 :]))
+            (hint, partial(self, (*self.right[:place], float(wrong), *self.right[place + 1 :])))
             for place, number in enumerate(self.numbers)
             for hint, some in number.mistakes.items()
             for wrong in (some if isinstance(some, tuple) else (some,))

@@ -70,7 +70,8 @@ def use(make_reader: Any, width: int, num_heads: int, X: Tensor, valid_lens: Ten
     return reader(X, valid_lens)
 
 
-def either(**mistake: Any) -> tuple[dict[str, Any], ...]:  # a query that sees nothing is not NaN on every path of PyTorch
+def either(**mistake: Any) -> tuple[dict[str, Any], ...]:
+    # a query that sees nothing is not NaN on every path of PyTorch
     return mistake, {**mistake, "need_weights": False}
 
 

@@ -11,7 +11,17 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
-from d2lmini_exercises.engine import LOW, OUTWEIGHED, OVERFLOW, Case, WrongAnswer, are_equal, exercise, expect_pair
+from d2lmini_exercises.engine import (
+    LOW,
+    OUTWEIGHED,
+    OVERFLOW,
+    Case,
+    WrongAnswer,
+    are_equal,
+    call,
+    exercise,
+    expect_pair,
+)
 
 NAMES = sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias"))
 
@@ -29,16 +39,13 @@ def attend(
     Q, K, V = F.linear(X, W_q, b_q), F.linear(X, W_k, b_k), F.linear(X, W_v, b_v)  # (b, n, p) each
     scores = Q @ K.mT / divisor(X.shape[2], Q.shape[2], X.shape[1])  # (b, n, n)
     weights = weigh(scores, mask(causal_mask(X.shape[1])))
-    return weights, mix(weights, Q, K, V)
+    return weights.detach(), mix(weights, Q, K, V)
 
 
 def use(
     answer: Any, X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, b_q: Tensor, b_k: Tensor, b_v: Tensor
 ) -> tuple[Any, Any]:
     """What a layer made by the class returns with these parameters: its weights and its output."""
-    if answer is attend or getattr(answer, "func", None) is attend:
-        weights, output = answer(X, W_q, W_k, W_v, b_q, b_k, b_v)
-        return weights.detach(), output
     if isinstance(answer, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses after its name")
     layer = answer(X.shape[2], len(W_q))
@@ -130,5 +137,5 @@ exercise("debug-self-attention", attend,
     claim="it is causal self-attention",
     verified="weights, output and gradients of input and parameters are right, for two sizes",
     hint="write the shape of each step next to it: which width does a score sum over, and who may see whom?",
-    use=use, trained=True, together=2, parts=("the weights", "the output"),
+    use=use, reference=call, trained=True, together=2, parts=("the weights", "the output"),
 )  # fmt: skip
