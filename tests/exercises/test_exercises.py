@@ -95,9 +95,15 @@ def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pyt
 @pytest.mark.parametrize("name", list_exercises())
 def test_an_exercise_has_answers(name: str) -> None:
     assert RIGHT.get(name), f"no right answer to {name!r} in tests/exercises/answers, RIGHT"
-    assert any(name == exercise for exercise, _, _ in WRONG), (
-        f"no wrong answer to {name!r} in tests/exercises/answers, WRONG"
+    assert any(name == other for other, *_ in [*WRONG, *list_mistakes()]), (
+        f"no mistake is listed, nor a wrong answer to {name!r} in tests/exercises/answers, WRONG"
     )
+
+
+def test_no_listed_mistake_is_among_the_wrong_answers() -> None:
+    listed = [(name, hint) for name, hint, _ in list_mistakes()]
+    again = [(name, part) for name, _, part in WRONG for other, hint in listed if name == other and part in hint]
+    assert not again, f"tests/exercises/answers, WRONG: {again} are listed as mistakes, and a test hands those in"
 
 
 def test_answers_belong_to_exercises() -> None:
