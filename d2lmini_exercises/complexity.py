@@ -83,23 +83,32 @@ def _name(knob: str, table: dict[str, Any]) -> dict[str, tuple[dict[str, Any], .
 
 
 _UNIT = "our unit is 2: a multiplication and an addition. Where is it missing?"
-exercise("debug-counter", count,
+exercise(
+    "debug-counter",
+    count,
     tuple(f"n, m, d, num_heads = {sizes}" for sizes in ("7, 11, 27, 9", "9, 4, 8, 1", "6, 10, 12, 4")),
     {
-        **_name("projections", _list_projections(9)), **_name("mixing", _list_mixings(7, 11, 9, 3)),
+        **_name("projections", _list_projections(9)),
+        **_name("mixing", _list_mixings(7, 11, 9, 3)),
         "the unit 2 is in more than once, everywhere: is it in the parts and in the sum?": {"factor": 2},
         _UNIT: ({"factor": 1 / 2}, lambda n, m, d, num_heads: 2 * d * d * (n + m) + 4 * n * m * d),
     },
     claim="it counts four projections, the scores and the mixture",
     verified="right for nine heads, one head and four, with more keys than queries and with fewer",
-    hint="count the parts one by one: what is the product of an a×b and a b×c matrix?", together=2,
-)  # fmt: skip
+    hint="count the parts one by one: what is the product of an a×b and a b×c matrix?",
+    together=2,
+)
 
 
 def count_additive(
-    n: float, d: float, h: float,
-    *, tokens: Any = lambda d, h: 4 * d * h, pairs: Any = lambda d, h: 2 * (d + h), last: Any = float,
-) -> Any:  # fmt: skip
+    n: float,
+    d: float,
+    h: float,
+    *,
+    tokens: Any = lambda d, h: 4 * d * h,
+    pairs: Any = lambda d, h: 2 * (d + h),
+    last: Any = float,
+) -> Any:
     """FLOPs of additive self-attention with num_hiddens = h, for each token and each pair, right unless told."""
     return last(n * tokens(d, h) + n * n * pairs(d, h))
 
@@ -115,7 +124,8 @@ def use_formula(formula: Any, n: float, d: float, h: float) -> Any:
         raise WrongAnswer("it is a formula", hint, got=type(error).__name__) from error
 
 
-exercise("measure-additive",
+exercise(
+    "measure-additive",
     count_additive,
     (
         *(f"n, d, h = {sizes}" for sizes in ("9, 14, 20", "7, 4, 3", "3, 16, 16", "20, 1, 3")),
@@ -125,68 +135,86 @@ exercise("measure-additive",
         ),
     ),
     {
-        "that is the dot product's layer: additive attention has no projection of the values, and no W_o":
-            {"tokens": lambda d, h: 8 * d * d, "pairs": lambda d, h: 4 * d},
+        "that is the dot product's layer: additive attention has no projection of the values, and no W_o": {
+            "tokens": lambda d, h: 8 * d * d,
+            "pairs": lambda d, h: 4 * d,
+        },
         "additive attention does not project the values": (
-            {"tokens": lambda d, h: 6 * d * d, "pairs": lambda d, h: 4 * d}, {"tokens": lambda d, h: 6 * d * h},
+            {"tokens": lambda d, h: 6 * d * d, "pairs": lambda d, h: 4 * d},
+            {"tokens": lambda d, h: 6 * d * h},
             {"tokens": lambda d, h: 4 * d * h + 2 * d * d},
         ),
         "where does w_v come in? It meets num_hiddens numbers for each pair of tokens": {"pairs": lambda d, h: 2 * d},
         "the weights meet the values: where is the mixture?": {"pairs": lambda d, h: 2 * h},
-        "the projections are half of what they should be: queries and keys have one each, and a multiply-add is 2":
-            {"tokens": lambda d, h: 2 * d * h},
-        "the projections work on n tokens, not on n² pairs":
-            {"tokens": lambda d, h: 0, "pairs": lambda d, h: 4 * d * h + 2 * (d + h)},
+        "the projections are half of what they should be: queries and keys have one each, and a multiply-add is 2": {
+            "tokens": lambda d, h: 2 * d * h
+        },
+        "the projections work on n tokens, not on n² pairs": {
+            "tokens": lambda d, h: 0,
+            "pairs": lambda d, h: 4 * d * h + 2 * (d + h),
+        },
         "that is the part that grows with n²: what is left when you take it away?": {"tokens": lambda d, h: 0},
         "that is the projections only": {"pairs": lambda d, h: 0},
         "the second difference is twice the factor of n²: halve it": {"pairs": lambda d, h: 4 * (d + h)},
         "w_v meets num_hiddens numbers for each pair of tokens, not one": {"pairs": lambda d, h: 2 * d + 2},
         "a multiply-add is 2 FLOPs": {"last": lambda flops: flops / 2},
-        "num_hiddens need not be d: measure a layer where they differ":
-            (lambda n, d, h: count_additive(n, d, d), lambda n, d, h: count_additive(n, h, h)),
+        "num_hiddens need not be d: measure a layer where they differ": (
+            lambda n, d, h: count_additive(n, d, d),
+            lambda n, d, h: count_additive(n, h, h),
+        ),
         "the values are d wide, whatever num_hiddens is": {"pairs": lambda d, h: 4 * h},
         "w_v meets num_hiddens numbers, not d": {"pairs": lambda d, h: 4 * d},
-        "the projections lead from d to num_hiddens features":
-            ({"tokens": lambda d, h: 4 * d * d}, {"tokens": lambda d, h: 4 * h * h}),
-        "n tokens meet n tokens: the scores are n², not n":
-            {"tokens": lambda d, h: 4 * d * h + 2 * (d + h), "pairs": lambda d, h: 0},
+        "the projections lead from d to num_hiddens features": (
+            {"tokens": lambda d, h: 4 * d * d},
+            {"tokens": lambda d, h: 4 * h * h},
+        ),
+        "n tokens meet n tokens: the scores are n², not n": {
+            "tokens": lambda d, h: 4 * d * h + 2 * (d + h),
+            "pairs": lambda d, h: 0,
+        },
         "what it gives need not be whole either: where do you round?": ({"last": math.floor}, {"last": math.ceil}),
     },
     claim="the formula gives what the instrument counts",
     verified="right at four sizes, and a formula: it also takes numbers that no layer has",
     hint="take the second difference in n first, then look at what is left. Vary one of n, d and h at a time",
     use=use_formula,
-)  # fmt: skip
+)
 
 
 # FLOPs for n = 10, d = 4 of a convolution with kernel 5, a GRU, and multi-head self-attention with 2 heads.
-prediction("predict-stack",
-    Number("the convolution's count", 1600,
-        hint="each of n outputs has d features, and each of them is made from all features of k tokens", mistakes={
-        "a multiply-add is 2 FLOPs in this book": 800,
-        "each output feature is made from all 4 input features": 400,
-        "that is a linear layer: the kernel covers 5 tokens": 320,
-        "that is the number of outputs: how many products does each of them need?": 40,
-        "n stands in the formula once": 8000,
-        "there are zeros around the sequence: 10 outputs, not 6": 960,
-    }),
-    Number("the GRU's count", 1920, hint="each step multiplies token and state by three matrices each", mistakes={
-        "a multiply-add is 2 FLOPs in this book. Or did you forget the matrices of the state?": 960,
-        "a GRU has three pairs of matrices: two gates and a candidate": 640,
-        "that is an LSTM: a GRU has one pair of matrices less": 2560,
-        "that is one step: there are 10": 192,
-    }),
-    Number("multi-head self-attention's count", 2880, hint="four projections, the scores and the mixture", mistakes={
-        "a multiply-add is 2 FLOPs in this book": 1440,
-        "that is the mixing alone: where are the projections?": 1600,
-        "those are the projections alone: where is the mixing?": 1280,
-        "and after the concatenation? There are four projections": 2560,
-        "the number of heads does not multiply the mixing: width per head?": 4480,
-        "width per head? Two heads are half as wide each": 5760,
-        "scores only, or one head only? The weights also meet the values": 2080,
-    }),
+prediction(
+    "predict-stack",
+    {
+        Number(
+            "the convolution's count",
+            1600,
+            "each of n outputs has d features, and each of them is made from all features of k tokens",
+        ): {
+            "a multiply-add is 2 FLOPs in this book": 800,
+            "each output feature is made from all 4 input features": 400,
+            "that is a linear layer: the kernel covers 5 tokens": 320,
+            "that is the number of outputs: how many products does each of them need?": 40,
+            "n stands in the formula once": 8000,
+            "there are zeros around the sequence: 10 outputs, not 6": 960,
+        },
+        Number("the GRU's count", 1920, "each step multiplies token and state by three matrices each"): {
+            "a multiply-add is 2 FLOPs in this book. Or did you forget the matrices of the state?": 960,
+            "a GRU has three pairs of matrices: two gates and a candidate": 640,
+            "that is an LSTM: a GRU has one pair of matrices less": 2560,
+            "that is one step: there are 10": 192,
+        },
+        Number("multi-head self-attention's count", 2880, "four projections, the scores and the mixture"): {
+            "a multiply-add is 2 FLOPs in this book": 1440,
+            "that is the mixing alone: where are the projections?": 1600,
+            "those are the projections alone: where is the mixing?": 1280,
+            "and after the concatenation? There are four projections": 2560,
+            "the number of heads does not multiply the mixing: width per head?": 4480,
+            "width per head? Two heads are half as wide each": 5760,
+            "scores only, or one head only? The weights also meet the values": 2080,
+        },
+    },
     right="1600, 1920 and 2880: all three are right",
-)  # fmt: skip
+)
 
 
 @checker("design-dilations", untried="longer sequences, more layers")
@@ -251,22 +279,30 @@ def _read_design(answer: Any, num_layers: int, given: str) -> tuple[int, list[in
 
 # A dilated causal stack with kernel 2 relative to attention: (n, d) = (30, 8), then (1024, 512).
 ATTENTION = 8 * 30 * 64 + 4 * 900 * 8
-prediction("predict-depth",
-    Number("the first ratio", 5 * 4 * 30 * 64 / ATTENTION, hint="count the layers, then both sides in FLOPs", mistakes={
-        "that is one layer of the stack: how many does it need?": 4 * 30 * 64 / ATTENTION,
-        "that is how many times the stack's FLOPs attention needs": ATTENTION / (5 * 4 * 30 * 64),
-        "that is a stack without dilation: here each layer doubles what is seen": 29 * 4 * 30 * 64 / ATTENTION,
-        "attention has projections, too": 5 * 4 * 30 * 64 / (4 * 900 * 8),
-        "attention mixes, too": 5 * 4 * 30 * 64 / (8 * 30 * 64),
-        "layers come whole: four of them see 16 tokens": 4 * 4 * 30 * 64 / ATTENTION,
-    }, tolerance=0.006),
-    Number("the second ratio", 2.5, hint="write n as 2d: then everything is a multiple of nd²", mistakes={
-        "that is one layer of the stack: how many does it need?": 0.25,
-        "that is how many times the stack's FLOPs attention needs": 0.4,
-        "that is a stack without dilation: here each layer doubles what is seen": 1023 / 4,
-        "both the projections and the mixing count: each is 8nd² here": 5.0,
-    }),
+prediction(
+    "predict-depth",
+    {
+        Number(
+            "the first ratio",
+            5 * 4 * 30 * 64 / ATTENTION,
+            "count the layers, then both sides in FLOPs",
+            tolerance=0.006,
+        ): {
+            "that is one layer of the stack: how many does it need?": 4 * 30 * 64 / ATTENTION,
+            "that is how many times the stack's FLOPs attention needs": ATTENTION / (5 * 4 * 30 * 64),
+            "that is a stack without dilation: here each layer doubles what is seen": 29 * 4 * 30 * 64 / ATTENTION,
+            "attention has projections, too": 5 * 4 * 30 * 64 / (4 * 900 * 8),
+            "attention mixes, too": 5 * 4 * 30 * 64 / (8 * 30 * 64),
+            "layers come whole: four of them see 16 tokens": 4 * 4 * 30 * 64 / ATTENTION,
+        },
+        Number("the second ratio", 2.5, "write n as 2d: then everything is a multiple of nd²"): {
+            "that is one layer of the stack: how many does it need?": 0.25,
+            "that is how many times the stack's FLOPs attention needs": 0.4,
+            "that is a stack without dilation: here each layer doubles what is seen": 1023 / 4,
+            "both the projections and the mixing count: each is 8nd² here": 5.0,
+        },
+    },
     right="0.87 and 2.5: wide tokens and deep stacks favour attention",
-)  # fmt: skip
+)
 
 list_in_order("predict-stack", "design-dilations", "debug-counter", "measure-additive", "predict-depth")

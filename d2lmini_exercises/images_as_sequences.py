@@ -11,34 +11,37 @@ from torch.nn import functional as F
 from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, list_in_order, prediction
 
 # Tokens of a photograph, numbers of a token, growth of mixing and of the projections.
-prediction("predict-patches",
-    Number("(a)", 196, hint="how many patches lie side by side, and how many such rows are there?", mistakes={
-        "these are the patches of one row of the grid: how many such rows are there?": 14,
-        "these are the pixels: a token is a whole patch": 50176,
-        "the three colours of a patch are in one token": 588,
-        "(13.1): divide by the side of a patch twice": 3136,
-        "there is no class token here": 197,
-    }),
-    Number("(b)", 768, hint="how many pixels has a patch, and how many numbers has a pixel?", mistakes={
-        "each pixel has three colours": 256,
-        "a patch is a square: 16 pixels are one row of it": 48,
-        "a patch is a square, and each pixel has three colours": 16,
-        "that is how many patches there are: how many numbers are in one?": 196,
-    }),
-    Number("(c)", 256, hint="put s = 16 and s = 4 into (13.1)", mistakes={
-        "that is how the number of tokens grows: mixing goes with its square": 16,
-        "a quarter of the side: how many small patches fit into a large one?": 4,
-        "put both sides into (13.1)": 64,
-        "smaller patches are more of them": 1 / 256,
-    }),
-    Number("(d)", 16, hint="each token is projected by itself: what grows is their number", mistakes={
-        "each token is projected by itself: no pairs": 256,
-        "a quarter of the side: how many small patches fit into a large one?": 4,
-        "each token is projected, and there are more of them": 1,
-        "four projections before, four projections after: which factor is between the two?": 64,
-    }),
+prediction(
+    "predict-patches",
+    {
+        Number("(a)", 196, "how many patches lie side by side, and how many such rows are there?"): {
+            "these are the patches of one row of the grid: how many such rows are there?": 14,
+            "these are the pixels: a token is a whole patch": 50176,
+            "the three colours of a patch are in one token": 588,
+            "(13.1): divide by the side of a patch twice": 3136,
+            "there is no class token here": 197,
+        },
+        Number("(b)", 768, "how many pixels has a patch, and how many numbers has a pixel?"): {
+            "each pixel has three colours": 256,
+            "a patch is a square: 16 pixels are one row of it": 48,
+            "a patch is a square, and each pixel has three colours": 16,
+            "that is how many patches there are: how many numbers are in one?": 196,
+        },
+        Number("(c)", 256, "put s = 16 and s = 4 into (13.1)"): {
+            "that is how the number of tokens grows: mixing goes with its square": 16,
+            "a quarter of the side: how many small patches fit into a large one?": 4,
+            "put both sides into (13.1)": 64,
+            "smaller patches are more of them": 1 / 256,
+        },
+        Number("(d)", 16, "each token is projected by itself: what grows is their number"): {
+            "each token is projected by itself: no pairs": 256,
+            "a quarter of the side: how many small patches fit into a large one?": 4,
+            "each token is projected, and there are more of them": 1,
+            "four projections before, four projections after: which factor is between the two?": 64,
+        },
+    },
     right="196, 768, 256 and 16: all four are right",
-)  # fmt: skip
+)
 
 
 def patchify(X: Tensor, size: int, *, order: tuple[int, ...] = (2, 4, 3, 5, 1)) -> Tensor:
@@ -66,7 +69,9 @@ def use(answer: Any, X: Tensor, size: int) -> Any:
 
 
 SIZES = (4, 5, 2), (5, 4, 2), (5, 5, 2), (2, 8, 4), (8, 2, 4), (3, 3, 6), (8, 6, 4), (6, 8, 4), (4, 9, 6), (9, 4, 6)
-exercise("patchify", patchify,
+exercise(
+    "patchify",
+    patchify,
     (
         *(
             f"{draw(seed, most=99, X=shape)}; size = {size}"
@@ -86,15 +91,17 @@ exercise("patchify", patchify,
         ),
         "within a patch: row by row, not column by column": ({"order": (2, 4, 5, 3, 1)}, {"order": (2, 4, 1, 5, 3)}),
         "token 1 lies to the right of token 0, not below it": ({"order": (4, 2, 3, 5, 1)}, {"order": (4, 2, 1, 3, 5)}),
-        "rows and columns are swapped, in the grid and in the patch":
-            (*({"order": (4, 2, 5, 3, 1)}, {"order": (4, 2, 1, 5, 3)}),),
+        "rows and columns are swapped, in the grid and in the patch": (
+            *({"order": (4, 2, 5, 3, 1)}, {"order": (4, 2, 1, 5, 3)}),
+        ),
         "all channels of a patch in one token": ({"order": (1, 2, 4, 3, 5)}, {"order": (1, 2, 4, 5, 3)}),
         "the channels of a pixel in their order: channel 0 first": lambda X, size: patchify(X.flip(1), size),
     },
     claim="each token is a patch, pixel by pixel",
     verified="patches of one to four channels, row by row, and an error where they do not fit",
-    hint="redraw your tokens: paint token 0 over the upper left patch", use=use,
-)  # fmt: skip
+    hint="redraw your tokens: paint token 0 over the upper left patch",
+    use=use,
+)
 
 
 def cut(X: Tensor, *order: int) -> Tensor:
@@ -102,14 +109,15 @@ def cut(X: Tensor, *order: int) -> Tensor:
 
 
 def place(
-    X: Tensor, W: Tensor, P: Tensor,
-    *, scale: Any = lambda X: X / 16, cut: Any = cut, places: Any = lambda P, batch: P,
-) -> Tensor:  # fmt: skip
+    X: Tensor, W: Tensor, P: Tensor, *, scale: Any = lambda X: X / 16, cut: Any = cut, places: Any = lambda P, batch: P
+) -> Tensor:
     """Patches of digits, projected, with positions, right unless told otherwise."""
     return cut(scale(X)) @ W.T + places(P, len(X))
 
 
-exercise("debug-patch-tokens", place,
+exercise(
+    "debug-patch-tokens",
+    place,
     tuple(
         f"{draw(seed, most=7, X=(batch, 8, 8), W=(d, 4), P=(16, d))}; X = X + 7"  # no pixel of 16 in these batches
         for seed, batch, d in ((1, 3, 5), (2, 1, 2), (3, 2, 3))
@@ -117,13 +125,16 @@ exercise("debug-patch-tokens", place,
     {
         "divide by a constant: with a number taken over the whole batch a digit depends on those beside it, and with "
         "one for each digit no faint digit stays faint": (
-            {"scale": lambda X: X / X.max()}, {"scale": lambda X: (X - X.mean()) / X.std()},
+            {"scale": lambda X: X / X.max()},
+            {"scale": lambda X: (X - X.mean()) / X.std()},
             {"scale": lambda X: X / X.amax((1, 2), keepdim=True)},
         ),
-        "redraw the tokens: these four numbers lie in one row of the digit":
-            {"cut": lambda X: X.reshape(len(X), 16, 4)},
-        "the order of the patches: the second one lies to the right of the first":
-            {"cut": lambda X: cut(X, 4, 2, 3, 5, 1)},
+        "redraw the tokens: these four numbers lie in one row of the digit": {
+            "cut": lambda X: X.reshape(len(X), 16, 4)
+        },
+        "the order of the patches: the second one lies to the right of the first": {
+            "cut": lambda X: cut(X, 4, 2, 3, 5, 1)
+        },
         "the order within a patch: row by row": {"cut": lambda X: cut(X, 2, 4, 5, 3, 1)},
         "a pixel has at most 16: bring it into the range 0 to 1": {"scale": lambda X: X},
         "16 is the largest pixel of the whole data set, 255 that of other ones": {"scale": lambda X: X / 255},
@@ -133,17 +144,20 @@ exercise("debug-patch-tokens", place,
         "positions belong to tokens: yours belong to the digits of the batch": {"places": lambda P, b: P[:b, None]},
         "all tokens stand at the same place": {"places": lambda P, b: P[0]},
         "where are the positions?": {"places": lambda P, b: 0},
-        "P belongs to tokens, not to pixels: it is added after the projection, as it is":
-            {"places": lambda P, b: P / 16},
+        "P belongs to tokens, not to pixels: it is added after the projection, as it is": {
+            "places": lambda P, b: P / 16
+        },
     },
     claim="they are the tokens of the digits",
     verified="patches of the digit alone, from 0 to 1, each with a position of its own",
     hint="take P = 0: print the four numbers of token 0, and look for them in X[0]. Then take W = 0: which row of P "
-    "does token 5 get?", together=3,
-)  # fmt: skip
+    "does token 5 get?",
+    together=3,
+)
 
 
-exercise("scrambled-positions",
+exercise(
+    "scrambled-positions",
     lambda P, order: P[order],
     tuple(
         Case(f"{draw(seed, most=9, P=(len(order), d))}; order = torch.tensor({order})")
@@ -160,34 +174,49 @@ exercise("scrambled-positions",
     claim="each pixel has the position that it had before",
     verified="each token has the position of the pixel that it holds, in three orders",
     hint="pixel order[0] of the picture is now token 0: which row of P was its own?",
-)  # fmt: skip
+)
 
 # Accuracy on scrambled digits of the chapter's CNNs: trained on digits, and trained on scrambled digits.
-prediction("use-scrambled",
-    Number("the first accuracy", 0.07,
-        hint="the three models of models['CNN'] on scrambled test digits, without training them again", mistakes={
-        "that is the accuracy on digits that are not scrambled": 0.98,
-        "a share is a number between 0 and 1": (5, 6, 7, 8),
-    }, tolerance=0.06),
-    Number("the second accuracy", 0.97,
-        hint="fit(CNN, seed, X=scrambled training digits), tested on scrambled digits, in the mean of two seeds",
-        mistakes={
-        "scramble the digits that it is trained on, too": (0.05, 0.08),
-        "scramble the test digits in the same way as those of the training": (0.11, 0.14),
-        "a share is a number between 0 and 1": 97,
-    }, tolerance=0.014),
+prediction(
+    "use-scrambled",
+    {
+        Number(
+            "the first accuracy",
+            0.07,
+            "the three models of models['CNN'] on scrambled test digits, without training them again",
+            tolerance=0.06,
+        ): {
+            "that is the accuracy on digits that are not scrambled": 0.98,
+            "a share is a number between 0 and 1": (5, 6, 7, 8),
+        },
+        Number(
+            "the second accuracy",
+            0.97,
+            "fit(CNN, seed, X=scrambled training digits), tested on scrambled digits, in the mean of two seeds",
+            tolerance=0.014,
+        ): {
+            "scramble the digits that it is trained on, too": (0.05, 0.08),
+            "scramble the test digits in the same way as those of the training": (0.11, 0.14),
+            "a share is a number between 0 and 1": 97,
+        },
+    },
     right="no better than guessing, until it is trained on scrambled digits; then it loses a hundredth or two",
-)  # fmt: skip
+)
 
 
 @torch.no_grad()
 def price(
-    model: Any, X: Tensor, y: Tensor, which: Tensor, size: int,
-    *, find: Any = lambda which, rows, columns: (which // columns, which % columns),
+    model: Any,
+    X: Tensor,
+    y: Tensor,
+    which: Tensor,
+    size: int,
+    *,
+    find: Any = lambda which, rows, columns: (which // columns, which % columns),
     paint: Any = lambda X, hidden: X.masked_fill(hidden, 0.0),
     score: Any = lambda logits, y: (logits.argmax(dim=1) == y).double(),
     result: Any = lambda before, after: (before - after).mean(),
-) -> Any:  # fmt: skip
+) -> Any:
     """How much accuracy a hidden patch costs, right unless told otherwise."""
     row, column = find(which, X.shape[1] // size, X.shape[2] // size)
     down, right = torch.arange(X.shape[1]) // size, torch.arange(X.shape[2]) // size
@@ -214,7 +243,9 @@ def write(seed: int, rows: int, columns: int, size: int, count: int, *, least: f
     )
 
 
-exercise("measure-patch", price,
+exercise(
+    "measure-patch",
+    price,
     (
         *(write(*sizes) for sizes in ((0, 2, 4, 3, 401), (3, 4, 4, 2, 397), (1, 5, 2, 4, 307), (3, 3, 3, 1, 311))),
         write(2, 3, 4, 2, 299, least=0.5),
@@ -223,16 +254,21 @@ exercise("measure-patch", price,
     {
         "that is the accuracy with the patches white: how much is *lost*?": {"result": lambda b, a: a.mean()},
         "after minus before has the other sign": {"result": lambda b, a: (a - b).mean()},
-        "a price below 0 says that the patch misleads: keep the sign":
-            ({"result": lambda b, a: (b - a).mean().abs()}, {"result": lambda b, a: (b - a).mean().clamp(min=0)},),
+        "a price below 0 says that the patch misleads: keep the sign": (
+            {"result": lambda b, a: (b - a).mean().abs()},
+            {"result": lambda b, a: (b - a).mean().clamp(min=0)},
+        ),
         "as a share of all pictures, not as a number of them": {"result": lambda b, a: (b - a).sum()},
         "as a share, not per cent": {"result": lambda b, a: 100 * (b - a).mean()},
         "lost as a difference, not relative to the accuracy before": {"result": lambda b, a: 1 - a.mean() / b.mean()},
         "compare with y: some answers were wrong from the beginning": {"result": lambda b, a: 1 - a.mean()},
-        "compare with y: another answer need not be a lost one":
-            lambda model, X, y, which, size: price(model, X, model(X).argmax(1), which, size),
-        "the accuracy, not the loss":
-            ({"score": F.cross_entropy}, {"score": F.cross_entropy, "result": lambda before, after: after - before},),
+        "compare with y: another answer need not be a lost one": lambda model, X, y, which, size: price(
+            model, X, model(X).argmax(1), which, size
+        ),
+        "the accuracy, not the loss": (
+            {"score": F.cross_entropy},
+            {"score": F.cross_entropy, "result": lambda before, after: after - before},
+        ),
         "measure with the pictures as they were, too": {"result": lambda b, a: 0.0},
         "each picture has a patch of its own: which[i] for picture i": tuple(
             {"paint": lambda X, hidden, i=i: X.masked_fill(hidden[i].expand_as(X), 0.0)} for i in (0, -1)
@@ -241,8 +277,9 @@ exercise("measure-patch", price,
             {"find": lambda which, rows, columns: (which % columns, which // columns)},
             {"find": lambda which, rows, columns: (which % rows, which // rows)},
         ),
-        "how many patches lie side by side? That need not be how many lie one above the other":
-            {"find": lambda which, rows, columns: (which // rows, which % rows)},
+        "how many patches lie side by side? That need not be how many lie one above the other": {
+            "find": lambda which, rows, columns: (which // rows, which % rows)
+        },
         "white is 0: you have painted it black, or grey": (
             {"paint": lambda X, hidden: X.masked_fill(hidden, 1.0)},
             {"paint": lambda X, hidden: X.masked_fill(hidden, 0.5)},
@@ -254,20 +291,16 @@ exercise("measure-patch", price,
             {"paint": lambda X, hidden: X.where(~hidden, X.amin(dim=(1, 2), keepdim=True))},
         ),
         "hide this patch, and keep the others": {"paint": lambda X, hidden: X.masked_fill(~hidden, 0.0)},
-        "all patches that anybody has named are white: one for each picture":
-            {"paint": lambda X, hidden: X.masked_fill(hidden.any(dim=0), 0.0)},
+        "all patches that anybody has named are white: one for each picture": {
+            "paint": lambda X, hidden: X.masked_fill(hidden.any(dim=0), 0.0)
+        },
         "a patch, not a piece of reshape: which pixels did you paint?": cut_by_reshape,
     },
     claim="it is the accuracy before minus the accuracy after",
     verified="the accuracy that is lost, for patches of 1 to 4 pixels; below 0 where a patch misleads",
     hint="paint the patches, look at one picture, and measure twice with the same model",
-)  # fmt: skip
+)
 
 list_in_order(
-    "predict-patches",
-    "patchify",
-    "debug-patch-tokens",
-    "measure-patch",
-    "scrambled-positions",
-    "use-scrambled",
+    "predict-patches", "patchify", "debug-patch-tokens", "measure-patch", "scrambled-positions", "use-scrambled"
 )

@@ -16,6 +16,7 @@ import d2lmini as d2l
 from d2lmini_exercises import list_exercises
 from d2lmini_exercises.engine import Number, WrongAnswer, checker, core, sandbox
 from d2lmini_exercises.engine.core import find_exercise
+from d2lmini_exercises.engine.prediction import Prediction
 from tests.exercises.answers import RIGHT, WRONG
 from tools.marking.plan import read_book
 
@@ -166,7 +167,7 @@ def test_a_name_is_taken_once() -> None:
 @pytest.mark.parametrize("mistakes", [{"half": 4.0, "a quarter": 4.001}, {"the right one": (2.0, 8.0)}])
 def test_two_hints_for_one_number_are_refused(mistakes: dict[str, float | tuple[float, ...]]) -> None:
     with pytest.raises(ValueError, match="mistakes of the width must give different numbers"):
-        Number("the width", 8.0, hint="count", mistakes=mistakes)
+        Prediction({Number("the width", 8.0, "count"): mistakes}, "")
 
 
 def test_one_hint_may_be_for_several_numbers(capsys: pytest.CaptureFixture[str]) -> None:

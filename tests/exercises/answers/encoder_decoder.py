@@ -62,9 +62,8 @@ def normed(X: Tensor) -> Tensor:
 
 
 def decoder(
-    X: Tensor, memory: Tensor, back: Any, across: Any, ffn: Any, training: bool,
-    *, mask: Any = d2l.causal_mask,
-) -> Tensor:  # fmt: skip
+    X: Tensor, memory: Tensor, back: Any, across: Any, ffn: Any, training: bool, *, mask: Any = d2l.causal_mask
+) -> Tensor:
     """A decoder block, right unless told otherwise."""
     Y = normed(X)
     X = X + back(Y, Y, Y, mask=mask(X.shape[1]))
