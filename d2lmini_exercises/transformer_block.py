@@ -49,14 +49,12 @@ Layer = Callable[[Tensor], Tensor]
 Order = Callable[[Tensor, Layer, Layer], Tensor]
 
 
+def spread(var: Tensor, eps: float) -> Tensor:
+    return (var + eps).sqrt()
+
+
 def norm(
-    X: Tensor,
-    dim: Any = -1,
-    eps: float = 1e-5,
-    *,
-    unbiased: bool = False,
-    centre: bool = True,
-    root: Any = lambda var, eps: (var + eps).sqrt(),
+    X: Tensor, dim: Any = -1, eps: float = 1e-5, *, unbiased: bool = False, centre: bool = True, root: Any = spread
 ) -> Tensor:
     centred = X - X.mean(dim=dim, keepdim=True)
     return (centred if centre else X) / root(X.var(dim=dim, keepdim=True, unbiased=unbiased), eps)
@@ -100,9 +98,9 @@ def use(answer: Any, X: Tensor, layers: list[Layer], norm_first: bool) -> Any:
     return found
 
 
-def normed(how: Layer) -> tuple[dict[str, Any], ...]:
-    """A wrong norm, everywhere or at the end of pre-norm alone."""
-    return {"norm": how}, {"last": how}
+def normed(*norms: Layer) -> tuple[dict[str, Any], ...]:
+    """Wrong norms, everywhere or at the end of pre-norm alone."""
+    return tuple({place: norm} for norm in norms for place in ("norm", "last"))
 
 
 def orders(**keywords: Order) -> tuple[dict[str, Any], ...]:
@@ -117,13 +115,10 @@ def each(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
 SIN, THREE, NOTHING = "[torch.sin]", "[torch.sin, torch.cos, torch.tanh]", "[torch.zeros_like]"
 TINY = "X = torch.tensor([[[0.00005, 0.0001, 0.00015, 0.0002], [0.008, 0.008, 0.012, 0.018]]])"
 DRAWN = draw(4, most=9, X=(2, 3, 4))
+MIXED = draw(5, most=9, X=(3, 2, 5)) + "; mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)"
 INPUTS = (
     (DRAWN, THREE, 1e-3),  # which epsilon it is does not show yet
-    (
-        draw(5, most=9, X=(3, 2, 5)) + "; mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)",
-        "[torch.cos, mix]",
-        1e-3,
-    ),
+    (MIXED, "[torch.cos, mix]", 1e-3),
     ("X = torch.full((1, 2, 4), 2.0)", SIN, 1e-4),
     (TINY, NOTHING, 1e-4),  # here the last norm is the first one, too
     (TINY, f"2 * {NOTHING}", 1e-4),
@@ -175,13 +170,9 @@ exercise(
         "where is the stream that is added to?": orders(pre=lambda X, f, norm: f(norm(X))),
         "pre-norm has no norm after each sum": orders(pre=lambda X, f, norm: norm(X + f(norm(X)))),
         "which numbers are normed together? Those of one token: the last dimension": normed(lambda X: norm(X, dim=1)),
-        "each token has a mean of its own": (
-            *normed(lambda X: norm(X, dim=(1, 2))),
-            *normed(lambda X: norm(X, dim=(0, 1, 2))),
-        ),
-        "the norm runs over the features of a token, not over the batch": (
-            *normed(lambda X: norm(X, dim=(0, 1))),
-            *normed(lambda X: norm(X, dim=0)),
+        "each token has a mean of its own": normed(partial(norm, dim=(1, 2)), partial(norm, dim=(0, 1, 2))),
+        "the norm runs over the features of a token, not over the batch": normed(
+            partial(norm, dim=(0, 1)), partial(norm, dim=0)
         ),
         "var and std divide by d - 1 unless told otherwise: unbiased=False": normed(lambda X: norm(X, unbiased=True)),
         "divide by the standard deviation, which is the root of the variance": normed(
@@ -192,13 +183,10 @@ exercise(
             lambda X: X / (X.square().mean(-1, keepdim=True) + 1e-5).sqrt()
         ),
         "epsilon belongs under the root": normed(lambda X: norm(X, root=lambda var, eps: var.sqrt() + eps)),
-        "and epsilon? A token of equal numbers has the variance 0": (
-            *normed(lambda X: norm(X, eps=0.0)),
-            *normed(lambda X: norm(X, eps=1e-30)),
+        "and epsilon? A token of equal numbers has the variance 0": normed(
+            partial(norm, eps=0.0), partial(norm, eps=1e-30)
         ),
-        "which epsilon is yours? (8.2) has 1e-5": tuple(
-            one for eps in (1e-6, 1e-8) for one in normed(partial(norm, eps=eps))
-        ),
+        "which epsilon is yours? (8.2) has 1e-5": normed(partial(norm, eps=1e-6), partial(norm, eps=1e-8)),
     },
     claim="each layer adds to the stream, and the norms stand where (8.3) has them",
     verified="both orders, also of layers that mix tokens; each token normed, epsilon under the root; gradients too",

@@ -51,19 +51,16 @@ def attend(
     The cache is the number of tokens and, for each one kept, what its key and its value are made from. `late` says
     that positions are added to the tokens when they are seen: the rows of the window, or again at each step.
     """
-    W = project(W_q, W_k, W_v)
-    t, kept = cache or (0, ())
+    W, (t, kept) = project(W_q, W_k, W_v), cache or (0, ())
     row = place(t, len(kept), x)
     placed = x if row is None else x + times * P[row]
     pairs = (*kept, ((x if late or not keys else placed), (x if late or not values else placed).clone()))
-    seen = see(pairs, window)
-    now = t + 1, keep(pairs, window)
+    seen, now = see(pairs, window), (t + 1, keep(pairs, window))
     if not seen:
         return torch.zeros_like(x), now
     K, V = (torch.stack(part, dim=1) for part in zip(*seen, strict=True))
     if late:
-        n = len(seen)
-        K = V = K + (P[:n] if late == "window" else P[t + 1 - n : t + 1])
+        K = V = K + (P[: len(seen)] if late == "window" else P[t + 1 - len(seen) : t + 1])
         placed = K[:, -1]
         now = now if late == "window" else (t + 1, tuple((one, one) for one in K.unbind(dim=1)))
     scores = (placed @ W[0])[:, None] @ (K @ W[1]).mT / scale(x.shape[1], K.shape[1], window)
