@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import walk_packages
 
-from d2lmini_exercises.core import check, list_exercises
+from d2lmini_exercises.engine.core import check, list_exercises
 
 __all__ = ["check", "list_exercises"]
 

@@ -8,32 +8,37 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, WrongAnswer, convert_tensor, exercise, list_in_order, prediction
 
-prediction("transposed-kernel",
-    Number("the angle between the two outputs", 60.0,
-        hint="what does the transpose of a rotation do, and by which angle?", mistakes={
-        "a transposed rotation turns as far, but to the other side": 0.0,
-        "that is the angle between an output and its input: there are two outputs": 30.0,
-        "the angle between them, whichever is first: give it without its sign": (-60.0, 300.0),
-        "the transpose turns back; it does not turn by half a circle": (180.0, 150.0, 120.0),
-        "in degrees: a full circle is 360": (1.0472, 1.04719755),
-    }),
+prediction(
+    "transposed-kernel",
+    {
+        Number(
+            "the angle between the two outputs", 60.0, "what does the transpose of a rotation do, and by which angle?"
+        ): {
+            "a transposed rotation turns as far, but to the other side": 0.0,
+            "that is the angle between an output and its input: there are two outputs": 30.0,
+            "the angle between them, whichever is first: give it without its sign": (-60.0, 300.0),
+            "the transpose turns back; it does not turn by half a circle": (180.0, 150.0, 120.0),
+            "in degrees: a full circle is 360": (1.0472, 1.04719755),
+        }
+    },
     right="the transpose of a rotation turns to the other side, and keeps every length",
-)  # fmt: skip
+)
 
 
 PARTS = ("query", "key", "value", "query_bias", "key_bias", "value_bias", "output", "output_bias")
 
 
 def port(
-    state: dict[str, Tensor], num_heads: int,
-    *, into: Any = lambda W, h: W.T.unflatten(1, (h, -1)), out: Any = lambda W, h: W.T.unflatten(0, (h, -1)),
-    order: tuple[int, ...] = (0, 1, 2), biases: tuple[int, ...] = (0, 1, 2),
-) -> dict[str, Tensor]:  # fmt: skip
+    state: dict[str, Tensor],
+    num_heads: int,
+    *,
+    into: Any = lambda W, h: W.T.unflatten(1, (h, -1)),
+    out: Any = lambda W, h: W.T.unflatten(0, (h, -1)),
+    order: tuple[int, ...] = (0, 1, 2),
+    biases: tuple[int, ...] = (0, 1, 2),
+) -> dict[str, Tensor]:
     """Kernels and biases with heads as an axis, right unless told otherwise."""
     W, b = (state[f"in_proj_{kind}"].chunk(3) for kind in ("weight", "bias"))
     arrays = [into(W[i], num_heads) for i in order] + [b[i].unflatten(0, (num_heads, -1)) for i in biases]
@@ -54,7 +59,9 @@ def kernels(into: Any, out: Any) -> tuple[dict[str, Any], ...]:
     return {"into": into, "out": out}, {"into": into}, {"out": out}
 
 
-exercise("port-a-layer", port,
+exercise(
+    "port-a-layer",
+    port,
     tuple(
         f"torch.manual_seed({d}); num_heads = {h}; state = "
         f"{{name: torch.randn_like(W) for name, W in nn.MultiheadAttention({d}, {h}).state_dict().items()}}"
@@ -79,8 +86,9 @@ exercise("port-a-layer", port,
     claim="{} holds the numbers of PyTorch",
     verified="transposed, and the heads are an axis: any framework with such kernels gives PyTorch's numbers",
     hint="the numbers are only moved, none is changed: which one of PyTorch's stands at the first place that differs?",
-    use=use, parts=PARTS,
-)  # fmt: skip
+    use=use,
+    parts=PARTS,
+)
 
 
 def join(attn_mask: Tensor, key_padding_mask: Tensor, *, seen: Any = lambda A, P: ~A & ~P) -> Tensor:
@@ -100,9 +108,12 @@ def use_mask(answer: Any, attn_mask: Tensor, key_padding_mask: Tensor) -> Any:
 
 
 CAUSAL, PADDING = "attn_mask = ~d2l.causal_mask(3)", "key_padding_mask = torch.tensor([[0, 0, 1], [0, 0, 0]]).bool()"
-exercise("port-a-mask", join,
+exercise(
+    "port-a-mask",
+    join,
     (
-        f"{CAUSAL}; {PADDING}", f"{CAUSAL}; key_padding_mask = torch.zeros(2, 3).bool()",
+        f"{CAUSAL}; {PADDING}",
+        f"{CAUSAL}; key_padding_mask = torch.zeros(2, 3).bool()",
         f"attn_mask = torch.zeros(3, 3).bool(); {PADDING}",
     ),
     {
@@ -118,6 +129,6 @@ exercise("port-a-mask", join,
     verified="seen is what neither mask hides",
     hint="write down, for one query, which keys it may see",
     use=use_mask,
-)  # fmt: skip
+)
 
 list_in_order("transposed-kernel", "port-a-layer", "port-a-mask")

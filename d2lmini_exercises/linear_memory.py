@@ -7,9 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import list_in_order
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, draw, exercise, list_in_order, prediction
 
 
 def pool(scores: Tensor, values: Tensor, *, total: bool = True, mixed: bool = True, divide: bool = True) -> Tensor:
@@ -20,15 +18,24 @@ def pool(scores: Tensor, values: Tensor, *, total: bool = True, mixed: bool = Tr
 
 
 VALUES = "values = torch.tensor([[1.0, 0], [0, 1], [2, 2]])"
-exercise("one-pass", pool,
+exercise(
+    "one-pass",
+    pool,
     (
-        f"scores = torch.tensor([2.0, 1, 0]); {VALUES}", f"scores = torch.tensor([0.0, 2, 1]); {VALUES}",
-        Case(f"scores = torch.tensor([990.0, 1000, 999]); {VALUES}",
-             hint="exp(1000) is infinite: subtract the maximum before each exp"),
-        Case(f"scores = torch.tensor([-1000.0, -999, -1001]); {VALUES}",
-             hint="no score is above -998, and exp(-1000) is 0: with which maximum do you begin?"),
-        Case(f"scores = torch.tensor([-torch.inf, 0, 1]); {VALUES}",
-             hint="as long as the maximum is -inf, -inf minus -inf is NaN: what weight has such a pair?"),
+        f"scores = torch.tensor([2.0, 1, 0]); {VALUES}",
+        f"scores = torch.tensor([0.0, 2, 1]); {VALUES}",
+        Case(
+            f"scores = torch.tensor([990.0, 1000, 999]); {VALUES}",
+            hint="exp(1000) is infinite: subtract the maximum before each exp",
+        ),
+        Case(
+            f"scores = torch.tensor([-1000.0, -999, -1001]); {VALUES}",
+            hint="no score is above -998, and exp(-1000) is 0: with which maximum do you begin?",
+        ),
+        Case(
+            f"scores = torch.tensor([-torch.inf, 0, 1]); {VALUES}",
+            hint="as long as the maximum is -inf, -inf minus -inf is NaN: what weight has such a pair?",
+        ),
     ),
     {
         "a new maximum shrinks all that was summed before it": {"total": False, "mixed": False},
@@ -39,7 +46,7 @@ exercise("one-pass", pool,
     claim="the result is softmax(scores) @ values",
     verified="one pass, and no score is needed twice",
     hint="write down the maximum, the total and the mixture after each pair",
-)  # fmt: skip
+)
 
 
 def weigh(L1: Tensor, L2: Tensor) -> Tensor:
@@ -48,18 +55,30 @@ def weigh(L1: Tensor, L2: Tensor) -> Tensor:
 
 
 def merge(
-    O1: Tensor, L1: Tensor, O2: Tensor, L2: Tensor,
-    *, first: Callable[[Tensor, Tensor], Tensor] = weigh, total: Callable[[Tensor, Tensor], Tensor] = torch.logaddexp,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    O1: Tensor,
+    L1: Tensor,
+    O2: Tensor,
+    L2: Tensor,
+    *,
+    first: Callable[[Tensor, Tensor], Tensor] = weigh,
+    total: Callable[[Tensor, Tensor], Tensor] = torch.logaddexp,
+) -> tuple[Tensor, Tensor]:
     """Both halves together, right unless told otherwise."""
     w = first(L1, L2)[:, None]
     return w * O1 + (1 - w) * O2, total(L1, L2)
 
 
 HALVES = draw(0, O1=(2, 3), L1=(2,), O2=(2, 3), L2=(2,))
-exercise("two-halves", merge,
-    (HALVES, draw(3, O1=(3, 2), L1=(3,), O2=(3, 2), L2=(3,)),
-     Case(f"{HALVES}; L1, L2 = L1 + 1000, L2 + 1001", hint="exp(1000) is infinite: subtract before you take the exp")),
+exercise(
+    "two-halves",
+    merge,
+    (
+        HALVES,
+        draw(3, O1=(3, 2), L1=(3,), O2=(3, 2), L2=(3,)),
+        Case(
+            f"{HALVES}; L1, L2 = L1 + 1000, L2 + 1001", hint="exp(1000) is infinite: subtract before you take the exp"
+        ),
+    ),
     {
         "the halves do not count alike: the one with the larger sum counts more": {"first": lambda a, b: 0 * a + 0.5},
         "L is a logarithm: the sums are exp(L1) and exp(L2)": {"first": lambda a, b: a / (a + b)},
@@ -71,14 +90,20 @@ exercise("two-halves", merge,
     claim="{} is that of all keys together",
     verified="attention can be cut along its keys, and the parts computed anywhere",
     hint="a half has the sum exp(L) and the mixture exp(L) times O: add both, then divide",
-    together=2, parts=("the output", "the log-sum-exp"),
-)  # fmt: skip
+    together=2,
+    parts=("the output", "the log-sum-exp"),
+)
 
 
 def attend(
-    Q: Tensor, K: Tensor, V: Tensor, rows: int, columns: int,
-    *, begin: Callable[[int, int], int | None] = lambda i, j: i - j + 1,
-) -> Tensor:  # fmt: skip
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    rows: int,
+    columns: int,
+    *,
+    begin: Callable[[int, int], int | None] = lambda i, j: i - j + 1,
+) -> Tensor:
     """Causal attention; `begin` says at which diagonal of the tile at (i, j) the hidden triangle begins, if at all."""
     S = Q @ K.T
     for i in range(0, len(Q), rows):
@@ -92,7 +117,9 @@ def attend(
 
 
 INPUTS = draw(0, Q=(8, 2), K=(8, 2), V=(8, 3))
-exercise("debug-tiles", attend,
+exercise(
+    "debug-tiles",
+    attend,
     [f"{INPUTS}; rows, columns = {rows}, {columns}" for rows, columns in ((4, 2), (2, 2), (2, 4), (8, 1), (1, 8))],
     {
         "a tile needs the mask if its last key comes after its first query: not only where j is i": {
@@ -109,7 +136,7 @@ exercise("debug-tiles", attend,
     verified="the tiles are a matter of memory, and change no number",
     hint="list, for one tile, the positions of its queries and of its keys: which pairs are hidden?",
     untried="other dtypes, a GPU, how fast it is",
-)  # fmt: skip
+)
 
 
 def move(n: int = 65536, d: int = 64, B: int = 512, size: int = 4, once: int = 1) -> float:
@@ -117,26 +144,27 @@ def move(n: int = 65536, d: int = 64, B: int = 512, size: int = 4, once: int = 1
     return size * 2 * n * d * (n / B + once) / 2**30
 
 
-prediction("predict-bytes",
-    Number("what is moved", move(), hint="how many tiles of queries are there, and what does each of them fetch?",
-        mistakes={
-        "queries come and outputs go as well, once": move(once=0),
-        "a number has 4 bytes": (move(size=1), move(size=8)),
-        "a GiB is 2 to the power of 30 bytes": move() * 2**30 / 1e9,
-        "keys and values are fetched, not one of the two": move() / 2,
-    }),
-    Number("the scores", 16.0, hint="how many pairs of tokens are there?", mistakes={
-        "asked is for the scores once": 64.0,
-        "a number has 4 bytes": (4.0, 32.0),
-        "a GiB is 2 to the power of 30 bytes": 65536**2 * 4 / 1e9,
-    }),
-    Number("what is moved with tiles of half the width", move(B=256), hint="how many tiles of queries are there now?",
-        mistakes={
-        "half the width, not a quarter: a tile of scores has B times B numbers": move(B=128),
-        "narrower tiles fetch keys and values more often, not less": (move(B=1024), move(B=2048)),
-        "queries come and outputs go as well, once": move(B=256, once=0),
-    }),
+prediction(
+    "predict-bytes",
+    {
+        Number("what is moved", move(), "how many tiles of queries are there, and what does each of them fetch?"): {
+            "queries come and outputs go as well, once": move(once=0),
+            "a number has 4 bytes": (move(size=1), move(size=8)),
+            "a GiB is 2 to the power of 30 bytes": move() * 2**30 / 1e9,
+            "keys and values are fetched, not one of the two": move() / 2,
+        },
+        Number("the scores", 16.0, "how many pairs of tokens are there?"): {
+            "asked is for the scores once": 64.0,
+            "a number has 4 bytes": (4.0, 32.0),
+            "a GiB is 2 to the power of 30 bytes": 65536**2 * 4 / 1e9,
+        },
+        Number("what is moved with tiles of half the width", move(B=256), "how many tiles of queries are there now?"): {
+            "half the width, not a quarter: a tile of scores has B times B numbers": move(B=128),
+            "narrower tiles fetch keys and values more often, not less": (move(B=1024), move(B=2048)),
+            "queries come and outputs go as well, once": move(B=256, once=0),
+        },
+    },
     right="with square tiles, a quarter of the fast memory means twice the bytes",
-)  # fmt: skip
+)
 
 list_in_order("one-pass", "two-halves", "debug-tiles", "predict-bytes")

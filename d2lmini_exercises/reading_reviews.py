@@ -9,15 +9,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, list_in_order, prediction
 
 
 def maximum(
-    H: Tensor, valid_lens: Tensor, *, late: int = 0, filler: float = -torch.inf, penalty: float = 0.0,
-    empty: float = 0.0, take: Any = lambda shown: shown.amax(1),
-) -> Tensor:  # fmt: skip
+    H: Tensor,
+    valid_lens: Tensor,
+    *,
+    late: int = 0,
+    filler: float = -torch.inf,
+    penalty: float = 0.0,
+    empty: float = 0.0,
+    take: Any = lambda shown: shown.amax(1),
+) -> Tensor:
     """The maximum over the steps that count, right unless told otherwise."""
     padding = (torch.arange(H.shape[1]) >= valid_lens[:, None] + late)[:, :, None]
     found = take(H - penalty * padding if penalty else H.masked_fill(padding, filler))
@@ -36,22 +40,27 @@ LOUD = [
     [[-3.0, 1.0], [-4.0, -1.0], [-2.0, 3.0], [5000.0, 5000.0]],
 ]
 FEW = [[[2.0, -1.0], [3.0, -3.0]], [[6.0, 7.0], [8.0, 5000.0]], [[-1.0, 1.0], [-2.0, 4.0]]]
-exercise("debug-maximum", maximum,
+exercise(
+    "debug-maximum",
+    maximum,
     tuple(
         Case(f"H = torch.tensor({rows}); valid_lens = torch.tensor({lens})", hint)
         for rows, lens, hint in (
             ([[[1.0, 5.0], [4.0, 2.0], [8.0, 3.0], [5000.0, 1.0]]], [2], ""),
-            ([[[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]], [2], ""), (LOUD, [2, 1, 3], ""),
+            ([[[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]], [2], ""),
+            (LOUD, [2, 1, 3], ""),
             (
-                [[[-1e30, -2e30], [5.0, 5.0]]], [1],
+                [[[-1e30, -2e30], [5.0, 5.0]]],
+                [1],
                 "a state may be smaller than any number that you choose; what is smaller than all?",
             ),
             (FEW, [2, 0, 1], EMPTY),
         )
     ),
     {
-        "with a length of 2 the steps 0 and 1 count: at which step does padding begin?":
-            (*({"late": 1}, {"late": 1, "filler": 0.0}),),
+        "with a length of 2 the steps 0 and 1 count: at which step does padding begin?": (
+            *({"late": 1}, {"late": 1, "filler": 0.0}),
+        ),
         "with a length of 2 the steps 0 and 1 count: is step 1 hidden?": {"late": -1},
         "0 is larger than a negative number: what is smaller than all?": {"filler": 0.0},
         "the last step that counts is not the maximum": lambda H, lens: H[torch.arange(len(H)), lens - 1],
@@ -64,42 +73,51 @@ exercise("debug-maximum", maximum,
         "that is the minimum": lambda H, lens: -maximum(-H, lens),
         "the largest number, not the largest size: a negative one has a sign": lambda H, lens: maximum(H.abs(), lens),
         "each review has a length of its own, not that of the shortest, longest or first": (
-            lambda H, lens: H[:, : lens.min()].amax(1), lambda H, lens: H[:, : lens.max()].amax(1),
+            lambda H, lens: H[:, : lens.min()].amax(1),
+            lambda H, lens: H[:, : lens.max()].amax(1),
             lambda H, lens: H[:, : lens[0]].amax(1),
         ),
         EMPTY: ({"empty": -torch.inf}, {"empty": torch.nan}, cut(lambda h: h.amax(0)), cut(lambda h: h.max(0).values)),
-        "max(dim=...) gives a pair: values and indices":
-            (*({"take": lambda shown: shown.max(1)}, lambda H, lens: H.max(1)),),
+        "max(dim=...) gives a pair: values and indices": (
+            *({"take": lambda shown: shown.max(1)}, lambda H, lens: H.max(1)),
+        ),
     },
     claim="it is the maximum over the steps that count",
     verified="padding never wins, negative numbers may, an empty review has zeros, H unchanged",
     hint="which steps count, and what never wins a maximum?",
-)  # fmt: skip
+)
 
 
 # Largest and smallest share that a bag of words gets right, and the share of pairs without positions.
-prediction("predict-bag",
-    Number("(a)", 0.9, hint="how many reviews are in no pair? And how many of the others are right?", mistakes={
-        "of each pair one review is right, whatever the answer": 0.8,
-        "both reviews of a pair get the same answer: can both be right?": 1.0,
-        "that is for the pairs alone; most reviews are in no pair": 0.5,
-        "a share is a number between 0 and 1, not per cent": (180, 90),
-    }, tolerance=0.004),
-    Number("(b)", 0.1, hint="the ordinary ones are wrong; what about the pairs?", mistakes={
-        "both reviews of a pair get the same answer: can both be wrong?": 0.0,
-        "of each pair only one review is right": 0.2,
-        "that is for the pairs alone; most reviews are in no pair": 0.5,
-        "a share is a number between 0 and 1, not per cent": (20, 10),
-    }, tolerance=0.004),
-    Number("(c)", 0.5, hint="what does a model without positions know about order? Data cannot change a proof",
-        mistakes={
-        "shuffle the words: do the three layers notice?": 1.0,
-        "more data, more layers: is one of them told where a word stands?": 0.9,
-        "both reviews of a pair get the same answer: can both be wrong?": 0.0,
-        "a share is a number between 0 and 1, not per cent": 50,
-    }, tolerance=0.004),
+prediction(
+    "predict-bag",
+    {
+        Number("(a)", 0.9, "how many reviews are in no pair? And how many of the others are right?", tolerance=0.004): {
+            "of each pair one review is right, whatever the answer": 0.8,
+            "both reviews of a pair get the same answer: can both be right?": 1.0,
+            "that is for the pairs alone; most reviews are in no pair": 0.5,
+            "a share is a number between 0 and 1, not per cent": (180, 90),
+        },
+        Number("(b)", 0.1, "the ordinary ones are wrong; what about the pairs?", tolerance=0.004): {
+            "both reviews of a pair get the same answer: can both be wrong?": 0.0,
+            "of each pair only one review is right": 0.2,
+            "that is for the pairs alone; most reviews are in no pair": 0.5,
+            "a share is a number between 0 and 1, not per cent": (20, 10),
+        },
+        Number(
+            "(c)",
+            0.5,
+            "what does a model without positions know about order? Data cannot change a proof",
+            tolerance=0.004,
+        ): {
+            "shuffle the words: do the three layers notice?": 1.0,
+            "more data, more layers: is one of them told where a word stands?": 0.9,
+            "both reviews of a pair get the same answer: can both be wrong?": 0.0,
+            "a share is a number between 0 and 1, not per cent": 50,
+        },
+    },
     right="0.9, 0.1 and 0.5: a proof holds for any training",
-)  # fmt: skip
+)
 
 
 def replace(tokens: Tensor, i: int, width: int, number: int) -> Tensor:
@@ -107,9 +125,14 @@ def replace(tokens: Tensor, i: int, width: int, number: int) -> Tensor:
 
 
 def measure(
-    score: Any, tokens: Tensor, width: int,
-    *, hide: Any = replace, number: int = 1, compare: Any = lambda whole, rest: whole - rest,
-) -> Tensor:  # fmt: skip
+    score: Any,
+    tokens: Tensor,
+    width: int,
+    *,
+    hide: Any = replace,
+    number: int = 1,
+    compare: Any = lambda whole, rest: whole - rest,
+) -> Tensor:
     """The fall of the score when neighbouring words become 1, right unless told otherwise."""
     rows = [hide(tokens, i, width, number) for i in range(len(tokens) - width + 1)]
     return compare(score(tokens), torch.stack([score(row) for row in rows]))
@@ -133,46 +156,62 @@ SCORE = (
     "w = torch.tensor([7.0, 0.5, 3.0, -2.0, 1.0, -4.0]); "
     "score = lambda t: (w[t] * torch.arange(1, len(t) + 1)).sum() + w[t].sum()**2 / 10"
 )
-exercise("effect-of-words", measure,
+exercise(
+    "effect-of-words",
+    measure,
     tuple(
         f"tokens = torch.tensor({tokens}); width = {width}; {SCORE}"
         for tokens, width in (
-            ([4, 2, 5, 3, 2], 2), ([5, 2, 3], 1), ([1, 3, 5, 2, 2, 4], 3), ([2, 4, 2, 2], 2), ([3, 2], 2)
+            ([4, 2, 5, 3, 2], 2),
+            ([5, 2, 3], 1),
+            ([1, 3, 5, 2, 2, 4], 3),
+            ([2, 4, 2, 2], 2),
+            ([3, 2], 2),
         )
     ),
     {
-        "a phrase that makes the review more positive has a positive effect":
-            {"compare": lambda whole, rest: rest - whole},
-        "a fall may be negative, where a phrase makes the review more negative":
-            {"compare": lambda whole, rest: (whole - rest).abs()},
+        "a phrase that makes the review more positive has a positive effect": {
+            "compare": lambda whole, rest: rest - whole
+        },
+        "a fall may be negative, where a phrase makes the review more negative": {
+            "compare": lambda whole, rest: (whole - rest).abs()
+        },
         "0 is padding; the unknown word is number 1": {"number": 0},
-        "deleting moves the words behind it: replace the phrase":
-            {"hide": lambda tokens, i, width, number: torch.cat([tokens[:i], tokens[i + width :]])},
+        "deleting moves the words behind it: replace the phrase": {
+            "hide": lambda tokens, i, width, number: torch.cat([tokens[:i], tokens[i + width :]])
+        },
         "the effect is a difference: what is the score of the whole review?": {"compare": lambda whole, rest: rest},
-        "one phrase at a time: put the words back before you replace the next":
-            (UP_TO, UP_TO | {"compare": lambda whole, rest: -torch.cat([whole[None], rest]).diff()}),
+        "one phrase at a time: put the words back before you replace the next": (
+            UP_TO,
+            UP_TO | {"compare": lambda whole, rest: -torch.cat([whole[None], rest]).diff()},
+        ),
         "keep the other words: only a phrase is replaced": {
             "hide": lambda tokens, i, width, number: torch.cat(
                 [torch.ones_like(tokens[:i]), tokens[i : i + width], torch.ones_like(tokens[i + width :])]
             ),
             "compare": lambda whole, rest: rest,
         },
-        "only this place: the same word elsewhere stays":
-            {"hide": lambda tokens, i, width, number: tokens.masked_fill(torch.isin(tokens, tokens[i : i + width]), 1)},
+        "only this place: the same word elsewhere stays": {
+            "hide": lambda tokens, i, width, number: tokens.masked_fill(torch.isin(tokens, tokens[i : i + width]), 1)
+        },
         "the effect of the whole phrase, not of each of its words": lambda *given: measure(*given) / given[2],
-        "replace all words of a phrase together: their effects do not add up":
-            lambda score, tokens, width: measure(score, tokens, 1).unfold(0, width, 1).sum(1),
+        "replace all words of a phrase together: their effects do not add up": lambda score, tokens, width: (
+            measure(score, tokens, 1).unfold(0, width, 1).sum(1)
+        ),
         "a phrase has more than one word: which ones did you replace?": (
             lambda score, tokens, width: measure(score, tokens, 1)[: len(tokens) - width + 1],
             lambda score, tokens, width: measure(score, tokens, 1)[width - 1 :],
         ),
-        "at which place does the last phrase begin?":
-            (lambda score, tokens, width: measure(score, tokens, 1), lambda *given: measure(*given)[:-1]),
+        "at which place does the last phrase begin?": (
+            lambda score, tokens, width: measure(score, tokens, 1),
+            lambda *given: measure(*given)[:-1],
+        ),
     },
     claim="it is the fall of the score when a phrase is replaced",
     verified="one phrase replaced at a time, signs kept, tokens unchanged",
-    hint="one phrase at a time: score of the whole review minus score with this phrase replaced", use=use_score,
-)  # fmt: skip
+    hint="one phrase at a time: score of the whole review minus score with this phrase replaced",
+    use=use_score,
+)
 
 
 def reach(k: int, pairs: int) -> float:
@@ -180,52 +219,70 @@ def reach(k: int, pairs: int) -> float:
 
 
 def enough(
-    pairs: int, chance: float,
-    *, tail: Any = reach, least: Any = lambda pairs: 0, rare: Any = operator.lt, none: Any = lambda pairs: pairs + 1,
-) -> int:  # fmt: skip
+    pairs: int,
+    chance: float,
+    *,
+    tail: Any = reach,
+    least: Any = lambda pairs: 0,
+    rare: Any = operator.lt,
+    none: Any = lambda pairs: pairs + 1,
+) -> int:
     """The smallest number of right pairs that a coin reaches with less than `chance`, right unless told otherwise."""
     return next((k for k in range(least(pairs), pairs + 1) if rare(tail(k, pairs), chance)), none(pairs))
 
 
-exercise("by-luck",
+exercise(
+    "by-luck",
     enough,
     tuple(
         f"pairs = {pairs}; chance = {chance}"
         for pairs, chance in ((60, 0.05), (41, 0.01), (12, 0.01), (3, 0.125), (3, 0.2), (1, 0.1), (6, 0.9))
     ),
     {
-        "a coin reaches this number too often: how likely is *at least* that many?":
-            {"tail": lambda k, pairs: reach(k + 1, pairs)},
+        "a coin reaches this number too often: how likely is *at least* that many?": {
+            "tail": lambda k, pairs: reach(k + 1, pairs)
+        },
         "is there a smaller number that is rare enough?": lambda *given: enough(*given) + 1,
-        "the chance of exactly that many is smaller: what about more?":
-            {"tail": lambda k, pairs: math.comb(pairs, k) / 2**pairs, "least": lambda pairs: pairs // 2 + 1},
+        "the chance of exactly that many is smaller: what about more?": {
+            "tail": lambda k, pairs: math.comb(pairs, k) / 2**pairs,
+            "least": lambda pairs: pairs // 2 + 1,
+        },
         "only one side: a model that is always wrong is no good model": {"tail": lambda *given: 2 * reach(*given)},
         "a number of pairs, not a share of them": lambda *given: enough(*given) / given[0],
         "that is the coin's chance: how many pairs are that?": lambda *given: reach(enough(*given), given[0]),
-        "at least that many, not at most":
-            (lambda *given: given[0] - enough(*given), lambda *given: given[0] - enough(*given) + 1),
+        "at least that many, not at most": (
+            lambda *given: given[0] - enough(*given),
+            lambda *given: given[0] - enough(*given) + 1,
+        ),
         "the number of pairs need not be 50": lambda pairs, chance: enough(50, chance),
-        "is no number rare enough? A chance is between 0 and 1":
-            ({"rare": lambda *_: False}, {"rare": lambda *_: True}),
-        "rarer than `chance`, not as rare: if no number is, the answer is pairs + 1":
-            ({"rare": operator.le}, *({"none": lambda pairs, k=k: pairs if k else k - 1} for k in (0, 1)),),
+        "is no number rare enough? A chance is between 0 and 1": (
+            {"rare": lambda *_: False},
+            {"rare": lambda *_: True},
+        ),
+        "rarer than `chance`, not as rare: if no number is, the answer is pairs + 1": (
+            {"rare": operator.le},
+            *({"none": lambda pairs, k=k: pairs if k else k - 1} for k in (0, 1)),
+        ),
     },
     claim="with one pair less right, a coin would do as well too often",
     verified="the smallest number that is rare enough: at least that many, one side, exact",
     hint="from which k on is the sum in (14.2), with `pairs` in place of 50, smaller than `chance`?",
-)  # fmt: skip
+)
 
 
 # Of 10, 20, 30, 40, 50 pairs, the first for which 70 % right are rarer than one in a hundred.
-prediction("use-luck",
-    Number("the number of pairs", 40, hint="70 % of the pairs must be at least enough(pairs, 0.01)", mistakes={
-        "21 of 30 are reached by luck twice in a hundred": 30,
-        "14 of 20 are reached by luck once in 17": 20,
-        "7 of 10 are reached by luck once in six": 10,
-        "is a smaller number of pairs enough?": 50,
-        "that is how many are right: of how many pairs?": 28,
-    }),
+prediction(
+    "use-luck",
+    {
+        Number("the number of pairs", 40, "70 % of the pairs must be at least enough(pairs, 0.01)"): {
+            "21 of 30 are reached by luck twice in a hundred": 30,
+            "14 of 20 are reached by luck once in 17": 20,
+            "7 of 10 are reached by luck once in six": 10,
+            "is a smaller number of pairs enough?": 50,
+            "that is how many are right: of how many pairs?": 28,
+        }
+    },
     right="28 of 40 by luck: fewer than one in a hundred; 21 of 30 are still twice as likely",
-)  # fmt: skip
+)
 
 list_in_order("predict-bag", "debug-maximum", "effect-of-words", "by-luck", "use-luck")

@@ -10,62 +10,68 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, list_in_order, prediction
 
 # Parameters of an encoder block, the hidden width of a gated network, the size of a residual stream.
-prediction("predict-block",
-    Number("(a)", 49728, hint="four d x d projections, two matrices of (8.4) with their biases, two norms", mistakes={
-        "the matrices are all there. (8.4) has two biases, and a norm learns two vectors": 49152,
-        "the norms learn something, too: gamma and b": 49472,
-        "(8.4) has two biases: of which sizes?": 49408,
-        "how many norms are there, and how many vectors does each of them learn?": 49600,
-        "the attention has no bias here": 49984,
-        "the feed-forward network has two matrices": 33344,
-        "the hidden layer has the width 4d": 24960,
-        "that is a decoder block": 66240,
-        "four projections: do not forget W_o": 45632,
-    }),
-    Number("(b)", 128, hint="three matrices of h x d in place of two of 4d x d", mistakes={
-        "that is the width of the plain network": 192,
-        "two of the three matrices read the token; what does the third one do?": 96,
-        "three matrices in place of two: how much narrower must each of them be?": 64,
-        "all three have d on one side and h on the other": 288,
-    }),
-    Number("(c)", 5, hint="mean squares of independent vectors with mean 0 add up: how many are there?", mistakes={
-        "mean squares add up, sizes do not": 25,
-        "the tokens themselves are in the stream, too": 24**0.5,
-        "how many layers does a block have?": 13**0.5,
-        "two layers in each of the 12 blocks": 12**0.5,
-        "in pre-norm no norm stands in the stream": 1,
-    }),
+prediction(
+    "predict-block",
+    {
+        Number("(a)", 49728, "four d x d projections, two matrices of (8.4) with their biases, two norms"): {
+            "the matrices are all there. (8.4) has two biases, and a norm learns two vectors": 49152,
+            "the norms learn something, too: gamma and b": 49472,
+            "(8.4) has two biases: of which sizes?": 49408,
+            "how many norms are there, and how many vectors does each of them learn?": 49600,
+            "the attention has no bias here": 49984,
+            "the feed-forward network has two matrices": 33344,
+            "the hidden layer has the width 4d": 24960,
+            "that is a decoder block": 66240,
+            "four projections: do not forget W_o": 45632,
+        },
+        Number("(b)", 128, "three matrices of h x d in place of two of 4d x d"): {
+            "that is the width of the plain network": 192,
+            "two of the three matrices read the token; what does the third one do?": 96,
+            "three matrices in place of two: how much narrower must each of them be?": 64,
+            "all three have d on one side and h on the other": 288,
+        },
+        Number("(c)", 5, "mean squares of independent vectors with mean 0 add up: how many are there?"): {
+            "mean squares add up, sizes do not": 25,
+            "the tokens themselves are in the stream, too": 24**0.5,
+            "how many layers does a block have?": 13**0.5,
+            "two layers in each of the 12 blocks": 12**0.5,
+            "in pre-norm no norm stands in the stream": 1,
+        },
+    },
     right="49728, 128 and 5: all three are right",
-)  # fmt: skip
+)
 
 
 Layer = Callable[[Tensor], Tensor]
 Order = Callable[[Tensor, Layer, Layer], Tensor]
 
 
+def spread(var: Tensor, eps: float) -> Tensor:
+    return (var + eps).sqrt()
+
+
 def norm(
-    X: Tensor,
-    dim: Any = -1,
-    eps: float = 1e-5,
-    *,
-    unbiased: bool = False,
-    centre: bool = True,
-    root: Any = lambda var, eps: (var + eps).sqrt(),
+    X: Tensor, dim: Any = -1, eps: float = 1e-5, *, unbiased: bool = False, centre: bool = True, root: Any = spread
 ) -> Tensor:
     centred = X - X.mean(dim=dim, keepdim=True)
     return (centred if centre else X) / root(X.var(dim=dim, keepdim=True, unbiased=unbiased), eps)
 
 
 def run_stack(
-    X: Tensor, layers: list[Layer], norm_first: bool,
-    *, post: Order = lambda X, f, norm: norm(X + f(X)), pre: Order = lambda X, f, norm: X + f(norm(X)),
-    norm: Layer = norm, end: Any = lambda normed_first: normed_first, last: Layer | None = None, chosen: Any = list,
-) -> Tensor:  # fmt: skip
+    X: Tensor,
+    layers: list[Layer],
+    norm_first: bool,
+    *,
+    post: Order = lambda X, f, norm: norm(X + f(X)),
+    pre: Order = lambda X, f, norm: X + f(norm(X)),
+    norm: Layer = norm,
+    end: Any = lambda normed_first: normed_first,
+    last: Layer | None = None,
+    chosen: Any = list,
+) -> Tensor:
     """Layers in the residual stream, right unless told otherwise."""
     for layer in chosen(layers):
         X = (pre if norm_first else post)(X, layer, norm)
@@ -92,14 +98,14 @@ def use(answer: Any, X: Tensor, layers: list[Layer], norm_first: bool) -> Any:
     return found
 
 
-def normed(how: Layer) -> tuple[dict[str, Any], ...]:
-    """A wrong norm, everywhere or at the end of pre-norm alone."""
-    return {"norm": how}, {"last": how}
+def normed(*norms: Layer) -> tuple[dict[str, Any], ...]:
+    """Wrong norms, everywhere or at the end of pre-norm alone."""
+    return tuple({place: norm} for norm in norms for place in ("norm", "last"))
 
 
-def orders(**told: Order) -> tuple[dict[str, Any], ...]:
+def orders(**keywords: Order) -> tuple[dict[str, Any], ...]:
     """A wrong order of addition and norm, with the last norm as it should be, always or never."""
-    return tuple({**told, **end} for end in ({}, {"end": lambda _: True}, {"end": lambda _: False}))
+    return tuple({**keywords, **end} for end in ({}, {"end": lambda _: True}, {"end": lambda _: False}))
 
 
 def each(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
@@ -109,61 +115,65 @@ def each(X: Tensor, layers: list[Layer], norm_first: bool) -> Tensor:
 SIN, THREE, NOTHING = "[torch.sin]", "[torch.sin, torch.cos, torch.tanh]", "[torch.zeros_like]"
 TINY = "X = torch.tensor([[[0.00005, 0.0001, 0.00015, 0.0002], [0.008, 0.008, 0.012, 0.018]]])"
 DRAWN = draw(4, most=9, X=(2, 3, 4))
+MIXED = draw(5, most=9, X=(3, 2, 5)) + "; mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)"
 INPUTS = (
     (DRAWN, THREE, 1e-3),  # which epsilon it is does not show yet
-    (
-        draw(5, most=9, X=(3, 2, 5)) + "; mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)", "[torch.cos, mix]",
-        1e-3,
-    ),
+    (MIXED, "[torch.cos, mix]", 1e-3),
     ("X = torch.full((1, 2, 4), 2.0)", SIN, 1e-4),
     (TINY, NOTHING, 1e-4),  # here the last norm is the first one, too
-    (TINY, f"2 * {NOTHING}", 1e-4), (f"{DRAWN}; X = X / 2000", SIN, 1e-4),
+    (TINY, f"2 * {NOTHING}", 1e-4),
+    (f"{DRAWN}; X = X / 2000", SIN, 1e-4),
     (DRAWN, "[torch.sin, torch.cos, torch.tanh, torch.sin]", 1e-3),
-)  # fmt: skip
-exercise("add-norm", run_stack,
+)
+exercise(
+    "add-norm",
+    run_stack,
     tuple(
         Case(f"{code}; layers = {layers}; norm_first = {norm_first}", tolerance=tolerance, trained=code == DRAWN)
         for code, layers, tolerance in INPUTS
         for norm_first in (False, True)
     ),
     {
-        "the second layer reads what the first one has left in the stream, not X":
-            (each, lambda *given: norm(each(*given))),
+        "the second layer reads what the first one has left in the stream, not X": (
+            each,
+            lambda *given: norm(each(*given)),
+        ),
         "the layers come one after the other, the first one first": {"chosen": lambda layers: layers[::-1]},
         "how many layers are there? Each of them adds something": tuple(
             {"chosen": lambda layers, part=part: layers[part]}
             for part in (slice(1), slice(-1), slice(3), slice(-1, None))
         ),
-        "the first layer of post-norm reads X as it is: no norm comes before it":
-            lambda X, layers, norm_first: run_stack(X if norm_first else norm(X), layers, norm_first),
+        "the first layer of post-norm reads X as it is: no norm comes before it": lambda X, layers, norm_first: (
+            run_stack(X if norm_first else norm(X), layers, norm_first)
+        ),
         "a stack of pre-norm layers is not normed at its end: which norm is missing?": {"end": lambda _: False},
         "post-norm: the norm is over the sum. What is the mean of your output?": orders(
             post=lambda X, f, norm: X + norm(f(X))
         ),
         "norm_first is False: which of the two orders of (8.3) is that?": (
-            *orders(post=lambda X, f, norm: X + f(norm(X))), lambda X, layers, first: run_stack(X, layers, True),
-            lambda X, layers, first: run_stack(X, layers, not first)
+            *orders(post=lambda X, f, norm: X + f(norm(X))),
+            lambda X, layers, first: run_stack(X, layers, True),
+            lambda X, layers, first: run_stack(X, layers, not first),
         ),
         "one norm for each layer is enough, after the sum": orders(post=lambda X, f, norm: norm(norm(X) + norm(f(X)))),
         "post-norm: the layer gets X itself": orders(post=lambda X, f, norm: norm(X + f(norm(X)))),
         "where is the X that is added?": orders(post=lambda X, f, norm: norm(f(X))),
         "and the norm after each sum?": orders(post=lambda X, f, norm: X + f(X)),
-        "norm_first is True: which of the two orders of (8.3) is that?":
-            (*orders(pre=lambda X, f, norm: norm(X + f(X))), lambda X, layers, first: run_stack(X, layers, False)),
+        "norm_first is True: which of the two orders of (8.3) is that?": (
+            *orders(pre=lambda X, f, norm: norm(X + f(X))),
+            lambda X, layers, first: run_stack(X, layers, False),
+        ),
         "pre-norm adds to the stream itself, not to what the norm has made of it": orders(
             pre=lambda X, f, norm: norm(X) + f(norm(X))
         ),
         "pre-norm: the norm comes before the layer": orders(pre=lambda X, f, norm: X + norm(f(X))),
         "where is the stream that is added to?": orders(pre=lambda X, f, norm: f(norm(X))),
         "pre-norm has no norm after each sum": orders(pre=lambda X, f, norm: norm(X + f(norm(X)))),
-        "which numbers are normed together? Those of one token: the last dimension": normed(
-            lambda X: norm(X, dim=1)
+        "which numbers are normed together? Those of one token: the last dimension": normed(lambda X: norm(X, dim=1)),
+        "each token has a mean of its own": normed(partial(norm, dim=(1, 2)), partial(norm, dim=(0, 1, 2))),
+        "the norm runs over the features of a token, not over the batch": normed(
+            partial(norm, dim=(0, 1)), partial(norm, dim=0)
         ),
-        "each token has a mean of its own": (
-            *normed(lambda X: norm(X, dim=(1, 2))), *normed(lambda X: norm(X, dim=(0, 1, 2))),
-        ),
-        "the norm runs over the features of a token, not over the batch":
-            (*normed(lambda X: norm(X, dim=(0, 1))), *normed(lambda X: norm(X, dim=0))),
         "var and std divide by d - 1 unless told otherwise: unbiased=False": normed(lambda X: norm(X, unbiased=True)),
         "divide by the standard deviation, which is the root of the variance": normed(
             lambda X: norm(X, root=lambda var, eps: var + eps)
@@ -173,16 +183,17 @@ exercise("add-norm", run_stack,
             lambda X: X / (X.square().mean(-1, keepdim=True) + 1e-5).sqrt()
         ),
         "epsilon belongs under the root": normed(lambda X: norm(X, root=lambda var, eps: var.sqrt() + eps)),
-        "and epsilon? A token of equal numbers has the variance 0":
-            (*normed(lambda X: norm(X, eps=0.0)), *normed(lambda X: norm(X, eps=1e-30))),
-        "which epsilon is yours? (8.2) has 1e-5": tuple(
-            one for eps in (1e-6, 1e-8) for one in normed(partial(norm, eps=eps))
+        "and epsilon? A token of equal numbers has the variance 0": normed(
+            partial(norm, eps=0.0), partial(norm, eps=1e-30)
         ),
+        "which epsilon is yours? (8.2) has 1e-5": normed(partial(norm, eps=1e-6), partial(norm, eps=1e-8)),
     },
     claim="each layer adds to the stream, and the norms stand where (8.3) has them",
     verified="both orders, also of layers that mix tokens; each token normed, epsilon under the root; gradients too",
-    hint="print the stream after each step: layer, sum, norm", use=use, trained=True,
-)  # fmt: skip
+    hint="print the stream after each step: layer, sum, norm",
+    use=use,
+    trained=True,
+)
 
 
 def norm_over(X: Tensor, over: tuple[int, ...]) -> Tensor:
@@ -190,11 +201,23 @@ def norm_over(X: Tensor, over: tuple[int, ...]) -> Tensor:
 
 
 def block(
-    X: Tensor, valid_lens: Tensor, attention: Any, ffn: Any,
-    *, over: tuple[int, ...] = (2,), queries: str = "Y", keys: str = "Y", values: str = "Y", hide: bool = True,
-    first: str = "X", renorm: bool = False, read: str = "normed", end: bool = False,
-    second: Any = lambda Z, found: Z + found, keep: bool = True,
-) -> Tensor:  # fmt: skip
+    X: Tensor,
+    valid_lens: Tensor,
+    attention: Any,
+    ffn: Any,
+    *,
+    over: tuple[int, ...] = (2,),
+    queries: str = "Y",
+    keys: str = "Y",
+    values: str = "Y",
+    hide: bool = True,
+    first: str = "X",
+    renorm: bool = False,
+    read: str = "normed",
+    end: bool = False,
+    second: Any = lambda Z, found: Z + found,
+    keep: bool = True,
+) -> Tensor:
     """An encoder block in pre-norm, right unless told otherwise."""
     Y = norm_over(X, over)
     reads = [X if name == "X" else Y for name in (queries, keys, values)]
@@ -221,7 +244,9 @@ CODE = (
     "import d2lmini as d2l; look = d2l.DotProductAttention(0); ffn = lambda X: X.cumsum(dim=-1).sin(); "
     "attention = lambda *inputs, **others: 2 * look(*inputs, **others)"
 )
-exercise("debug-block", block,
+exercise(
+    "debug-block",
+    block,
     (
         *(
             Case(f"{draw(seed, most=9, X=shape)}; valid_lens = torch.tensor({lens}); {CODE}")
@@ -237,8 +262,11 @@ exercise("debug-block", block,
         "the norm of a token has nothing to do with other sequences": {"over": (0, 1, 2)},
         "the norm of a token: which numbers does yours take together?": {"over": (1, 2)},
         "the norm of a token takes its features together, not the tokens of a sequence": {"over": (1,)},
-        "in pre-norm, attention reads the stream through the norm: queries, keys and values":
-            {"queries": "X", "keys": "X", "values": "X"},
+        "in pre-norm, attention reads the stream through the norm: queries, keys and values": {
+            "queries": "X",
+            "keys": "X",
+            "values": "X",
+        },
         "queries, keys and values are three looks at the same normed tokens": {"values": "X"},
         "queries, keys and values: all three come from the normed tokens": {"queries": "X"},
         "the keys, too, come from the normed tokens": {"keys": "X"},
@@ -251,13 +279,16 @@ exercise("debug-block", block,
         "the feed-forward network adds to the stream": {"second": lambda Z, found: found},
         "pre-norm: no norm stands at the end of a block": {"end": True},
         "where is the feed-forward network?": {"second": lambda Z, found: Z},
-        "the real tokens are right: at the padding leave what the layers give, since nobody looks there":
-            {"keep": False},
+        "the real tokens are right: at the padding leave what the layers give, since nobody looks there": {
+            "keep": False
+        },
     },
     claim="it is a pre-norm encoder block",
     verified="both layers read through a norm of each token and add to the stream, padding is hidden; gradients too",
     hint="print the stream after each of the two layers: what did the layer read, and what was its output added to?",
-    use=use_block, trained=True, together=4,
-)  # fmt: skip
+    use=use_block,
+    trained=True,
+    together=4,
+)
 
 list_in_order("predict-block", "add-norm", "debug-block")

@@ -8,42 +8,66 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, list_in_order
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
-from d2lmini_exercises.same import IN_PLACE, is_same
+from d2lmini_exercises.engine import (
+    IN_PLACE,
+    Case,
+    Number,
+    WrongAnswer,
+    are_equal,
+    call,
+    convert_tensor,
+    draw,
+    exercise,
+    list_in_order,
+    prediction,
+)
 
 # Numbers of 2 bytes: keys and values of 32 layers and 8 groups; 61 layers of latent ones; the first with a window.
-prediction("three-caches",
-    Number("the cache of Llama 3 8B, a token", 128.0, hint="layers, groups, numbers, keys and values, bytes: multiply",
-        mistakes={
-        "this is half of it: keys and values are kept, and a number has 2 bytes": 64.0,
-        "this is twice as much: count keys once, values once, and 2 bytes a number": 256.0,
-        "a KiB is 1024 bytes": 131.072,
-        "there are 32 layers": 4.0,
-    }),
-    Number("that of DeepSeek-V3", 68.625, hint="layers, numbers, bytes: multiply", mistakes={
-        "the 512 numbers stand for keys and values alike, 2 bytes each: do not double": (137.25, 129.625),
-        "64 numbers for positions are kept as well": 61.0,
-        "a number has 2 bytes": 34.3125,
-        "a KiB is 1024 bytes": 70.272,
-        "there are 61 layers": 1.125,
-    }, tolerance=0.05),
-    Number("that of Mistral 7B", 512.0, hint="how many tokens does a window keep, and how much does each take?",
-        mistakes={
-        "asked is for all that is kept, not for one token": (128.0, 0.125),
-        "in MiB: 1024 KiB each": 524288.0,
-        "a MiB is 1024 KiB of 1024 bytes": 536.870912,
-    }, tolerance=0.2),
+prediction(
+    "three-caches",
+    {
+        Number(
+            "the cache of Llama 3 8B, a token", 128.0, "layers, groups, numbers, keys and values, bytes: multiply"
+        ): {
+            "this is half of it: keys and values are kept, and a number has 2 bytes": 64.0,
+            "this is twice as much: count keys once, values once, and 2 bytes a number": 256.0,
+            "a KiB is 1024 bytes": 131.072,
+            "there are 32 layers": 4.0,
+        },
+        Number("that of DeepSeek-V3", 68.625, "layers, numbers, bytes: multiply", tolerance=0.05): {
+            "the 512 numbers stand for keys and values alike, 2 bytes each: do not double": (137.25, 129.625),
+            "64 numbers for positions are kept as well": 61.0,
+            "a number has 2 bytes": 34.3125,
+            "a KiB is 1024 bytes": 70.272,
+            "there are 61 layers": 1.125,
+        },
+        Number(
+            "that of Mistral 7B",
+            512.0,
+            "how many tokens does a window keep, and how much does each take?",
+            tolerance=0.2,
+        ): {
+            "asked is for all that is kept, not for one token": (128.0, 0.125),
+            "in MiB: 1024 KiB each": 524288.0,
+            "a MiB is 1024 KiB of 1024 bytes": 536.870912,
+        },
+    },
     right="groups, latent numbers and windows: three ways to keep less",
-)  # fmt: skip
+)
 
 
 def step(
-    q: Tensor, k: Tensor, v: Tensor, S: Tensor, z: Tensor,
-    *, late: bool = False, divide: bool = True, count: bool = True, total: bool = True,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    S: Tensor,
+    z: Tensor,
+    *,
+    late: bool = False,
+    divide: bool = True,
+    count: bool = True,
+    total: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
     """One token of linear attention, right unless told otherwise."""
     new_S, new_z = S + torch.outer(k, v), z + k if count else z
     read_S, read_z = (S, z) if late else (new_S, new_z)
@@ -57,10 +81,18 @@ def draw_token(seed: int, p: int, r: int) -> str:
     )
 
 
-exercise("linear-step", step,
-    (draw_token(0, 2, 3), draw_token(1, 3, 2),
-     Case("q = torch.ones(2); k = torch.tensor([1.0, 3]); v = torch.tensor([5.0]); S = torch.zeros(2, 1); "
-          "z = torch.zeros(2)", hint="the first token sees itself alone: its output is its own value")),
+exercise(
+    "linear-step",
+    step,
+    (
+        draw_token(0, 2, 3),
+        draw_token(1, 3, 2),
+        Case(
+            "q = torch.ones(2); k = torch.tensor([1.0, 3]); v = torch.tensor([5.0]); S = torch.zeros(2, 1); "
+            "z = torch.zeros(2)",
+            hint="the first token sees itself alone: its output is its own value",
+        ),
+    ),
     {
         "a token may see itself: add before you read": {"late": True},
         "weights add up to 1: divide by the product of q and z": {"divide": False},
@@ -70,17 +102,17 @@ exercise("linear-step", step,
     claim="{} is that after this token",
     verified="a state of fixed size, however long the text is",
     hint="the output is a sum over tokens divided by another: which term does each sum get now?",
-    together=2, parts=("the output", "S", "z"),
-)  # fmt: skip
+    together=2,
+    parts=("the output", "S", "z"),
+)
 
 
 ALONE = "with w = 1 a query sees itself alone, and K[-0:] is all of K"
 
 
 def write_all(
-    queries: Tensor, keys: Tensor, values: Tensor, w: int,
-    *, sees: Callable[[int], int] = lambda w: w,
-) -> Tensor:  # fmt: skip
+    queries: Tensor, keys: Tensor, values: Tensor, w: int, *, sees: Callable[[int], int] = lambda w: w
+) -> Tensor:
     """The outputs of a text that is read at once, each query with a window of `sees(w)` tokens."""
     behind = torch.arange(len(queries))[:, None] - torch.arange(len(keys))
     scores = (queries @ keys.T).masked_fill((behind < 0) | (behind >= sees(w)), -torch.inf)
@@ -89,8 +121,6 @@ def write_all(
 
 def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> Any:
     """The outputs of a text that is written token by token."""
-    if answer is write_all or getattr(answer, "func", None) is write_all:
-        return answer(queries, keys, values, w)
     K, V, outputs = keys[:0], values[:0], []
     for q, k, v in zip(queries, keys, values, strict=True):
         given, own = (q, k, v, K, V), [X.clone() for X in (q, k, v, K, V)]
@@ -98,22 +128,23 @@ def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> A
         several = isinstance(found, (tuple, list)) and len(found) == 3
         output, more_keys, more_values = map(convert_tensor, found) if several else (None, None, None)
         if output is None or more_keys is None or more_values is None:
-            told = "return the output, the keys and the values, in a tuple"
-            raise WrongAnswer("a step returns three tensors", told, got=type(found).__name__)
-        if not is_same(own, [*given]):
+            hint = "return the output, the keys and the values, in a tuple"
+            raise WrongAnswer("a step returns three tensors", hint, got=type(found).__name__)
+        if not are_equal(own, [*given]):
             raise WrongAnswer("the arguments of a step are left unchanged", IN_PLACE)
         if len(more_keys) > w:
-            told = ALONE if w == 1 else "what no query sees any more leaves the cache"
-            raise WrongAnswer("a cache holds at most w tokens", told, got=f"{len(more_keys)} of them, with w = {w}")
+            hint = ALONE if w == 1 else "what no query sees any more leaves the cache"
+            raise WrongAnswer("a cache holds at most w tokens", hint, got=f"{len(more_keys)} of them, with w = {w}")
         K, V = more_keys.to(keys), more_values.to(values)
         outputs.append(output)
     return torch.stack(outputs)
 
 
 TEXT = draw(0, queries=(6, 2), keys=(6, 2), values=(6, 3))
-exercise("debug-window", write_all,
-    (f"{TEXT}; w = 3", f"{TEXT}; w = 2", f"{TEXT}; w = 6",
-     Case(f"{TEXT}; w = 1", hint=ALONE)),
+exercise(
+    "debug-window",
+    write_all,
+    (f"{TEXT}; w = 3", f"{TEXT}; w = 2", f"{TEXT}; w = 6", Case(f"{TEXT}; w = 1", hint=ALONE)),
     {
         "the next query sees itself as well: how many others, if it sees w tokens?": {"sees": lambda w: w + 1},
         "a query sees w tokens, itself included: yours sees one fewer": {"sees": lambda w: max(w - 1, 1)},
@@ -122,7 +153,8 @@ exercise("debug-window", write_all,
     verified="the same text, read or written",
     hint="for w = 3, list the tokens that the fifth query sees, and those that are in your cache then",
     use=use,
+    reference=call,
     untried="other dtypes, a GPU, how fast it is",
-)  # fmt: skip
+)
 
 list_in_order("three-caches", "linear-step", "debug-window")

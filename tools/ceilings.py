@@ -20,9 +20,21 @@ from tools.slides.trim import read_blocks
 # What may be reached in the main line, in each paragraph, Predict, statement and solution. `long` are cells of more
 # than 20 lines, `opening` is how many words stand above the first picture, `concepts` are terms in bold.
 CEILINGS = {
-    "words": 1600, "cells": 18, "lines": 170, "long": 1, "opening": 150, "pictures": 7, "columns": 4,
-    "paragraph": 80, "questions": 1, "asserts": 0, "concepts": 14, "exercises": 5, "statement": 60, "solution": 80,
-}  # fmt: skip
+    "words": 1600,
+    "cells": 18,
+    "lines": 170,
+    "long": 1,
+    "opening": 150,
+    "pictures": 7,
+    "columns": 4,
+    "paragraph": 80,
+    "questions": 1,
+    "asserts": 0,
+    "concepts": 14,
+    "exercises": 5,
+    "statement": 60,
+    "solution": 80,
+}
 LINES = 20
 
 _NOTHING = re.compile(r"<[^>]*>|(?<=\])\([^)\s]*\)|^[|\s:-]+$|^#+ ", re.MULTILINE)

@@ -82,8 +82,14 @@ def compare(dtype: str, falls: bool) -> torch.Tensor:
 def draw_rounding() -> None:
     """What three decimals print of a number in the middle between two: either, by a difference of 1e-16."""
     middle = 0.8125
-    d2l.plot([[0.8115, middle], [middle, 0.8135], [middle], [middle]], [[0.812] * 2, [0.813] * 2, [0.812], [0.813]],
-             "what was computed", "what is printed", fmts=["C0-", "C0-", "C1o", "C1o"], figsize=(4.5, 2.2))  # fmt: skip
+    d2l.plot(
+        [[0.8115, middle], [middle, 0.8135], [middle], [middle]],
+        [[0.812] * 2, [0.813] * 2, [0.812], [0.813]],
+        "what was computed",
+        "what is printed",
+        fmts=["C0-", "C0-", "C1o", "C1o"],
+        figsize=(4.5, 2.2),
+    )
     plt.gca().set_xticks([0.8115, 0.812, middle, 0.813, 0.8135], ["0.8115", "0.8120", "0.8125", "0.8130", "0.8135"])
     plt.gca().set_yticks([0.812, 0.813], ["0.812", "0.813"])
     plt.savefig(FIGURES / "rounding.svg", metadata={"Date": None})
@@ -96,8 +102,15 @@ def main() -> None:
     names = [f"{dtype}, {'falling' if falls else 'constant'} rate" for dtype, falls in KINDS]
     gaps = torch.stack([compare(*kind) for kind in KINDS])  # (kinds, seeds, times)
     lines = gaps[:, SHOWN, 1:]  # before the first step there is hardly a difference
-    d2l.plot(torch.arange(EVERY, STEPS + 1, EVERY), lines, "step", "largest difference of a weight",
-             names, yscale="log", figsize=(4.5, 3.2))  # fmt: skip
+    d2l.plot(
+        torch.arange(EVERY, STEPS + 1, EVERY),
+        lines,
+        "step",
+        "largest difference of a weight",
+        names,
+        yscale="log",
+        figsize=(4.5, 3.2),
+    )
     plt.savefig(FIGURES / "same-numbers.svg", metadata={"Date": None})
     plt.close()
     rows = ["| training | step 10 | step 100 | step 250 | six seeds, step 250 |", "|---|--:|--:|--:|--:|"]

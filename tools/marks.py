@@ -25,10 +25,11 @@ MOST = 3  # pairs of values that a mark shows
 def tell(pairs: list[Difference]) -> str:
     """Both values of what differs in a cell, as HTML."""
     told = [
-        f"<code>{escape(found)}</code> where <code>{escape(stored)}</code> is stored" if stored else
-        f"<code>{escape(found)}</code>, which is not stored"
+        f"<code>{escape(found)}</code> where <code>{escape(stored)}</code> is stored"
+        if stored
+        else f"<code>{escape(found)}</code>, which is not stored"
         for stored, found in pairs[:MOST]
-    ]  # fmt: skip
+    ]
     return "; ".join([*told, f"{len(pairs) - MOST} more"] if len(pairs) > MOST else told)
 
 

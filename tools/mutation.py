@@ -67,8 +67,12 @@ def call(place: Path, *words: str, quiet: bool = True) -> str:
     environment = {**os.environ, "PYTHONPATH": str(place), "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "mutmut", *words],
-        cwd=place, env=environment, check=False, text=True, stdout=subprocess.PIPE if quiet else None,
-    )  # fmt: skip
+        cwd=place,
+        env=environment,
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE if quiet else None,
+    )
     if done.returncode and not quiet:
         raise SystemExit(f"mutmut stopped with {done.returncode}: do the tests pass without a mutant?")
     return done.stdout or ""

@@ -19,10 +19,23 @@ from tools.compare import digest_chapter
 from tools.notebooks import DIGEST, digest, write
 from tools.run import STAMPS, is_fresh
 
-MOVED = ("book/{}.md", "notebooks/{}.ipynb", "d2lmini_exercises/{_}.py", "d2lmini_exercises/{_}",
-         "tests/exercises/answers/{_}.py", "tests/exercises/answers/{_}")  # fmt: skip
-READ = ("*.md", "*.yml", "book/**/*.md", "frameworks/*.md", "frameworks/*.ipynb", "tests/**/*.toml",
-        *(f"{folder}/**/*.py" for folder in ("d2lmini", "d2lmini_exercises", "tests", "tools")))  # fmt: skip
+MOVED = (
+    "book/{}.md",
+    "notebooks/{}.ipynb",
+    "d2lmini_exercises/{_}.py",
+    "d2lmini_exercises/{_}",
+    "tests/exercises/answers/{_}.py",
+    "tests/exercises/answers/{_}",
+)
+READ = (
+    "*.md",
+    "*.yml",
+    "book/**/*.md",
+    "frameworks/*.md",
+    "frameworks/*.ipynb",
+    "tests/**/*.toml",
+    *(f"{folder}/**/*.py" for folder in ("d2lmini", "d2lmini_exercises", "tests", "tools")),
+)
 
 
 def list_moved(name: str) -> Iterator[Path]:

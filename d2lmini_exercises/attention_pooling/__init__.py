@@ -1,6 +1,6 @@
 """Checkers of the chapter "Attention pooling"."""
 
-from d2lmini_exercises.core import list_in_order
+from d2lmini_exercises.engine import list_in_order
 
 list_in_order(
     "predict-mixture",

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import FAR, LOW, OVERFLOW
+from d2lmini_exercises.engine import FAR, LOW, OVERFLOW, Case, draw, exercise
 
 
 def mean(alpha: Tensor, X: Tensor) -> Tensor:
@@ -30,10 +29,16 @@ def weigh(query: Tensor, keys: Tensor) -> Tensor:
 
 
 def differentiate(
-    query: Tensor, keys: Tensor, values: Tensor,
-    *, inside: Any = math.sqrt, outside: Any = lambda m, d: math.sqrt(d), weights: Any = lambda s: F.softmax(s, 0),
-    of_keys: Any = mean, of_values: Any = mean,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    inside: Any = math.sqrt,
+    outside: Any = lambda m, d: math.sqrt(d),
+    weights: Any = lambda s: F.softmax(s, 0),
+    of_keys: Any = mean,
+    of_values: Any = mean,
+) -> Tensor:
     """The covariance of value and key under the weights of the query, over √d, right unless told otherwise."""
     m, d = keys.shape
     alpha = weights(keys @ query / inside(d))
@@ -52,8 +57,11 @@ def difference(step: float, left: float, right: float) -> Any:
     return differ
 
 
+SAMPLE = "that is how a sample estimates it, from the sum of squared weights: correction=0 is for probabilities"
 MOMENT: dict[str, Any] = {"of_keys": nothing, "of_values": nothing}
-exercise("query-gradient", differentiate,
+exercise(
+    "query-gradient",
+    differentiate,
     [
         *(
             Case(draw(seed, query=(d,), keys=(m, d), values=(m, v)), tolerance=1e-3)
@@ -62,34 +70,40 @@ exercise("query-gradient", differentiate,
         *(  # the best two scores are the same, then far apart: a limit makes them the same
             Case(
                 f"query = torch.tensor({query}).float(); keys = torch.tensor({keys}).float(); "
-                "values = torch.tensor([[1, 2], [4, -1], [3, 3]]).float()", OVERFLOW, tolerance=1e-3,
+                "values = torch.tensor([[1, 2], [4, -1], [3, 3]]).float()",
+                OVERFLOW,
+                tolerance=1e-3,
             )
             for query, keys in (([2000, 0], [[1, 0], [1, 1], [-1, 2]]), ([100], [[2], [1], [-1]]))
         ),
     ],
     {
-        "0 throughout: which of your factors, or which sum, is 0? Print them one by one":
-            {"outside": lambda m, d: math.inf},
+        "0 throughout: which of your factors, or which sum, is 0? Print them one by one": {
+            "outside": lambda m, d: math.inf
+        },
         "the score is divided by √d: where is this factor in the derivative?": {"outside": lambda m, d: 1.0},
         "the score is divided by √d, not by d": {"outside": lambda m, d: d},
         "the factor √d is on the wrong side": {"outside": lambda m, d: d**-0.5},
         "is the sum of the weights still 1 after the step? As one score grows, the other weights fall": MOMENT,
-        "that is what falls away: the product of the two means":
-            lambda q, k, v: torch.outer(weigh(q, k) @ v, weigh(q, k) @ k),
-        "which mean? The one with the weights of this query":
-            ({"of_keys": pool, "of_values": nothing}, {"of_keys": pool, "of_values": pool}),
+        "that is what falls away: the product of the two means": lambda q, k, v: torch.outer(
+            weigh(q, k) @ v, weigh(q, k) @ k
+        ),
+        "which mean? The one with the weights of this query": (
+            {"of_keys": pool, "of_values": nothing},
+            {"of_keys": pool, "of_values": pool},
+        ),
         "the keys do not all weigh the same": {"weights": lambda scores: torch.ones_like(scores) / len(scores)},
         "the sign: a key that fits the step gains weight": {"outside": lambda m, d: -math.sqrt(d)},
         "the derivative of a weight is not the weight itself": MOMENT | {"outside": lambda m, d: 1.0},
         "that is without the scale, in the softmax as well": {"inside": lambda d: 1.0, "outside": lambda m, d: 1.0},
         "the scale is missing in the softmax": {"inside": lambda d: 1.0},
         "the scale is the root of the width d, not of the number of keys": {"outside": lambda m, d: math.sqrt(m)},
-        "the sign of the second part: as one score grows, the other weights fall":
-            lambda *given: 2 * differentiate(*given, **MOMENT) - differentiate(*given),
-        "that is how a sample estimates it, from the sum of squared weights: correction=0 is for probabilities":
-            lambda q, k, v: differentiate(q, k, v) / (1 - weigh(q, k).square().sum()),
-        "a weight depends on the other keys' scores as well: what is the derivative of αi by sj?":
-            MOMENT | {"weights": lambda scores: F.softmax(scores, 0) * (1 - F.softmax(scores, 0))},
+        "the sign of the second part: as one score grows, the other weights fall": lambda *given: (
+            2 * differentiate(*given, **MOMENT) - differentiate(*given)
+        ),
+        SAMPLE: lambda q, k, v: differentiate(q, k, v) / (1 - weigh(q, k).square().sum()),
+        "a weight depends on the other keys' scores as well: what is the derivative of αi by sj?": MOMENT
+        | {"weights": lambda scores: F.softmax(scores, 0) * (1 - F.softmax(scores, 0))},
         "a row for each entry of the output, a column for each entry of the query": lambda *g: differentiate(*g).T,
         "a difference loses digits where the query is long: take it as a test, and write the formula": tuple(
             difference(step, left, right)
@@ -101,7 +115,7 @@ exercise("query-gradient", differentiate,
     claim="it is the derivative of softmax(Kq/√d)ᵀV by q",
     verified="equal to the derivative by autograd, for five sets of sizes, and for very high scores",
     hint="compare with a difference: move one entry of the query by 0.001 and look at the output",
-)  # fmt: skip
+)
 
 
 SHARE = (
@@ -112,10 +126,20 @@ NEGLECTED = "a masked key has no influence, whatever the scores"
 
 
 def attend(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor,
-    *, divide: Any = lambda m, d: math.sqrt(d), seen: Any = lambda mask: mask, fill: float = -math.inf,
-    late: bool = False, weigh: Any = F.softmax, dim: int = 1, empty: Any = 0.0, mix: Any = Tensor.matmul,
-) -> Tensor:  # fmt: skip
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    *,
+    divide: Any = lambda m, d: math.sqrt(d),
+    seen: Any = lambda mask: mask,
+    fill: float = -math.inf,
+    late: bool = False,
+    weigh: Any = F.softmax,
+    dim: int = 1,
+    empty: Any = 0.0,
+    mix: Any = Tensor.matmul,
+) -> Tensor:
     """The outputs of scaled dot-product attention with a mask, right unless told otherwise."""
     m, d = keys.shape
     may = seen(mask)
@@ -143,7 +167,10 @@ PLAIN, HUGE = [[7], [1], [-8]], [[1e30], [1], [-8]]
 DEEP = [[-2.5, 0, 0, 0], [-3, 0, 0, 0], [-3, 0, 0, 0]]
 HIGH = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]]
 APART = [[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
-exercise("masked-attention", attend,
+ZEROS = "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?"
+exercise(
+    "masked-attention",
+    attend,
     (
         Case(draw(3, queries=(2, 9), keys=(6, 9), values=(6, 3)) + "; mask = torch.ones(2, 6).bool()"),
         Case(
@@ -166,14 +193,18 @@ exercise("masked-attention", attend,
     {
         "what is hidden has to be hidden before the softmax: the weights now add up to less than 1": {"late": True},
         "e⁰ is 1: a score of 0 still gets a weight": {"fill": 0.0},
-        "in your softmax the queries compete with each other: along which dimension are the keys?":
-            ({"dim": 0}, {"dim": 0, "late": True}),
-        "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?":
-            lambda q, k, v, m: torch.zeros(len(q), v.shape[1]),
-        "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?":
-            lambda q, k, v, m: torch.full((len(q), v.shape[1]), math.nan),
-        "what is the spread of a sum of d products? You divide by d, or count keys":
-            ({"divide": lambda m, d: d}, {"divide": lambda m, d: math.sqrt(m)}),
+        "in your softmax the queries compete with each other: along which dimension are the keys?": (
+            {"dim": 0},
+            {"dim": 0, "late": True},
+        ),
+        ZEROS: lambda q, k, v, m: torch.zeros(len(q), v.shape[1]),
+        "NaN: along which dimension does the softmax go? Or do you multiply 0 by infinity?": lambda q, k, v, m: (
+            torch.full((len(q), v.shape[1]), math.nan)
+        ),
+        "what is the spread of a sum of d products? You divide by d, or count keys": (
+            {"divide": lambda m, d: d},
+            {"divide": lambda m, d: math.sqrt(m)},
+        ),
         "the scores are not scaled": {"divide": lambda m, d: 1.0},
         "the scale divides: you multiply by √d": {"divide": lambda m, d: d**-0.5},
         "scores are not yet weights: where is the softmax?": {"weigh": lambda s, dim: s, "fill": 0.0},
@@ -186,11 +217,12 @@ exercise("masked-attention", attend,
         "each query has a row of the mask to itself: you use one row for all of them": tuple(
             {"seen": lambda mask, i=i: mask[[i % len(mask)]].expand_as(mask)} for i in (0, 2)
         ),
-        "may a query attend to nothing? A row of minus infinity has no softmax, it is 0/0: return 0 there":
-            {"empty": math.nan},
+        "may a query attend to nothing? A row of minus infinity has no softmax, it is 0/0: return 0 there": {
+            "empty": math.nan
+        },
         "who sees nothing reads nothing: your query reads the mean of all values": {"empty": "mean"},
     },
     claim="it is softmax(QKᵀ/√d) V over the keys that a query may see",
     verified="right for several sizes, with masks, very high and very low scores, and queries that see no key",
     hint="take one query: compute scores, scale, mask, weights and mixture one by one and print each",
-)  # fmt: skip
+)

@@ -11,9 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import WrongAnswer, expect_pair, expect_shape
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import LOW
+from d2lmini_exercises.engine import LOW, Case, WrongAnswer, draw, exercise, expect_pair, expect_shape
 
 _KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
 _SLICE = "a window of 1 leaves no old key: does a slice [-k:] do what you want where k is 0?"
@@ -29,29 +27,40 @@ def everything(kept: Any, window: int) -> Any:
 
 
 def attend(
-    x: Tensor, cache: Any, window: int, P: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor,
-    *, place: Any = lambda t, kept, x: t, times: float = 1, keys: bool = True, values: bool = True, late: str = "",
-    project: Any = lambda q, k, v: (q.T, k.T, v.T), see: Any = newest, keep: Any = newest,
-    scale: Any = lambda d, seen, window: math.sqrt(d), weigh: Any = lambda scores: F.softmax(scores, dim=-1),
-) -> tuple[Tensor, Any]:  # fmt: skip
+    x: Tensor,
+    cache: Any,
+    window: int,
+    P: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    *,
+    place: Any = lambda t, kept, x: t,
+    times: float = 1,
+    keys: bool = True,
+    values: bool = True,
+    late: str = "",
+    project: Any = lambda q, k, v: (q.T, k.T, v.T),
+    see: Any = newest,
+    keep: Any = newest,
+    scale: Any = lambda d, seen, window: math.sqrt(d),
+    weigh: Any = lambda scores: F.softmax(scores, dim=-1),
+) -> tuple[Tensor, Any]:
     """Attention to a window of tokens with a cache, right unless told otherwise.
 
     The cache is the number of tokens and, for each one kept, what its key and its value are made from. `late` says
     that positions are added to the tokens when they are seen: the rows of the window, or again at each step.
     """
-    W = project(W_q, W_k, W_v)
-    t, kept = cache or (0, ())
+    W, (t, kept) = project(W_q, W_k, W_v), cache or (0, ())
     row = place(t, len(kept), x)
     placed = x if row is None else x + times * P[row]
     pairs = (*kept, ((x if late or not keys else placed), (x if late or not values else placed).clone()))
-    seen = see(pairs, window)
-    now = t + 1, keep(pairs, window)
+    seen, now = see(pairs, window), (t + 1, keep(pairs, window))
     if not seen:
         return torch.zeros_like(x), now
     K, V = (torch.stack(part, dim=1) for part in zip(*seen, strict=True))
     if late:
-        n = len(seen)
-        K = V = K + (P[:n] if late == "window" else P[t + 1 - n : t + 1])
+        K = V = K + (P[: len(seen)] if late == "window" else P[t + 1 - len(seen) : t + 1])
         placed = K[:, -1]
         now = now if late == "window" else (t + 1, tuple((one, one) for one in K.unbind(dim=1)))
     scores = (placed @ W[0])[:, None] @ (K @ W[1]).mT / scale(x.shape[1], K.shape[1], window)
@@ -130,16 +139,21 @@ def write(seed: int, batch: int, n: int, d: int, window: int, *, again: bool) ->
 
 
 SIZES = ((1, 3, 9, 5, 3), (2, 1, 6, 3, 2), (3, 5, 4, 2, 9), (4, 2, 5, 4, 1))  # seed, batch, n, d, window
-exercise("cached-attention", attend,
+exercise(
+    "cached-attention",
+    attend,
     (
         *(Case(write(*size, again=False), _SLICE if size[-1] == 1 else "") for size in SIZES),
         Case(
             "X = torch.full((2, 1, 3), 10.0); other = None; P = torch.zeros(4, 3); W_k = W_v = torch.eye(3); "
-            "W_q = -1e30 * W_k; window = 3", LOW, "a first token sees itself alone",
+            "W_q = -1e30 * W_k; window = 3",
+            LOW,
+            "a first token sees itself alone",
         ),
         *(
             Case(
-                write(*size, again=True), _KEEP,
+                write(*size, again=True),
+                _KEEP,
                 "after all of X one can go on with other from the cache of all but two tokens, and with the last of X "
                 "from the cache before it",
             )
@@ -154,49 +168,62 @@ exercise("cached-attention", attend,
         "the newest token does not stand at position 0: how many came before it?": {"place": lambda t, kept, x: 0},
         "add the token's row of P": {"place": lambda t, kept, x: None},
         "the first token stands at position 0": {"place": lambda t, kept, x: t + 1},
-        "the second token stands at position 1: how many were there before it?":
-            {"place": lambda t, kept, x: t + (t > 0)},
+        "the second token stands at position 1: how many were there before it?": {
+            "place": lambda t, kept, x: t + (t > 0)
+        },
         "the position is the number of tokens that came before, not the length of a pair, of the batch or of a key": (
-            {"place": lambda t, kept, x: len(x) * (t > 0)}, {"place": lambda t, kept, x: 2 * (t > 0)},
+            {"place": lambda t, kept, x: len(x) * (t > 0)},
+            {"place": lambda t, kept, x: 2 * (t > 0)},
             {"place": lambda t, kept, x: x.shape[1] * (t > 0)},
         ),
-        "the window slides over the tokens, the positions stay with them: where did each token stand when it came?":
-            {"late": "window"},
+        "the window slides over the tokens, the positions stay with them: where did each token stand when it came?": {
+            "late": "window"
+        },
         "add the row of P once": {"times": 2},
         "a token's position is added once, when it comes": {"late": "again"},
         "keys and values have their positions, too": {"keys": False, "values": False},
         "values have their positions, too": {"values": False},
         "the position belongs to this cache: how many tokens came before it, not how often you were called": Counted(),
-        "a token sees the newest `window` tokens: which ones has your newest token seen beyond them?":
-            {"see": everything, "keep": everything},
+        "a token sees the newest `window` tokens: which ones has your newest token seen beyond them?": {
+            "see": everything,
+            "keep": everything,
+        },
         "the newest token is one of the `window` that it sees": {"see": everything},
-        "itself included: how many tokens before it may the newest one see?":
-            {"see": lambda kept, window: kept[-max(1, window - 1) :]},
+        "itself included: how many tokens before it may the newest one see?": {
+            "see": lambda kept, window: kept[-max(1, window - 1) :]
+        },
         "the cache is full: which token must go, the oldest or the newest?": (
             {"see": lambda kept, window: kept[:window], "keep": lambda kept, window: kept[:window]},
-            {"see": lambda kept, window: kept[:window]}, {"keep": lambda kept, window: kept[:window]},
+            {"see": lambda kept, window: kept[:window]},
+            {"keep": lambda kept, window: kept[:window]},
             {"see": everything, "keep": lambda kept, window: kept[:window]},
             {"see": everything, "keep": lambda kept, window: kept[: window - 1]},
         ),
-        "the window slides: with each new token the oldest one goes, and only that":
-            {"keep": lambda kept, window: () if len(kept) == window else kept},
+        "the window slides: with each new token the oldest one goes, and only that": {
+            "keep": lambda kept, window: () if len(kept) == window else kept
+        },
         "the newest token sees the cache as well": {"see": lambda kept, window: kept[-1:]},
         "the newest token sees itself, too: append first, then ask": (
-            {"see": lambda kept, window: kept[:-1]}, {"see": lambda kept, window: kept[:-1] or kept},
+            {"see": lambda kept, window: kept[:-1]},
+            {"see": lambda kept, window: kept[:-1] or kept},
             {"see": lambda kept, window: kept[-window:][:-1]},
             {"see": lambda kept, window: kept[-window:][:-1] or kept},
         ),
-        "which key will no later token see?":
-            ({"keep": everything}, {"keep": lambda kept, window: kept[-window - 1 :]}),
+        "which key will no later token see?": (
+            {"keep": everything},
+            {"keep": lambda kept, window: kept[-window - 1 :]},
+        ),
         _SLICE: tuple(
             {"see": see, "keep": lambda kept, window: (*kept[:-1][-(window - 1) :], kept[-1])}
             for see in (newest, lambda kept, window: (*kept[:-1][-(window - 1) :], kept[-1]))
         ),
         "the softmax runs over the keys: their weights add up to 1": (
-            {"weigh": lambda scores: F.softmax(scores, dim=0)}, {"weigh": torch.ones_like},
+            {"weigh": lambda scores: F.softmax(scores, dim=0)},
+            {"weigh": torch.ones_like},
         ),
         "the root of d, not d, nor the root of the window or of the number of keys": (
-            {"scale": lambda d, seen, window: d}, {"scale": lambda d, seen, window: math.sqrt(seen)},
+            {"scale": lambda d, seen, window: d},
+            {"scale": lambda d, seen, window: math.sqrt(seen)},
             {"scale": lambda d, seen, window: math.sqrt(window)},
         ),
         "divide the scores by the root of d": {"scale": lambda d, seen, window: 1},
@@ -206,5 +233,6 @@ exercise("cached-attention", attend,
     },
     claim="one by one gives what attention with a mask for the window gives on all tokens at once",
     verified="the newest tokens of the window at their positions, no more of them kept; old caches stay as they are",
-    hint="compare with masked attention on the whole sequence, row by row: scores first", use=use,
-)  # fmt: skip
+    hint="compare with masked attention on the whole sequence, row by row: scores first",
+    use=use,
+)

@@ -8,10 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini_exercises.convert import convert_arrays
-from d2lmini_exercises.core import WrongAnswer
-from d2lmini_exercises.engine import exercise
-from d2lmini_exercises.same import is_same
+from d2lmini_exercises.engine import WrongAnswer, are_equal, convert_arrays, exercise
 
 _CLAIM = "there is one call of decoder.step"
 
@@ -77,7 +74,7 @@ def use_draft(answer: Any, decoder: Any, state: Tensor, last: Tensor, draft: Ten
         hint = "the draft is known: give all of it to the decoder at once"
         raise WrongAnswer(_CLAIM, hint, got=len(watched.calls))
     inputs, used = watched.calls[0]
-    if not isinstance(used, Tensor) or not is_same(used, before):
+    if not isinstance(used, Tensor) or not are_equal(used, before):
         raise WrongAnswer(
             "decoder.step is given the state", "the decoder goes on from what it has seen so far", got=used
         )
@@ -115,26 +112,40 @@ def write(by: int, slope: float, before: int, first: int, length: int, wrong: in
     return f"{code}; {numbers}"
 
 
-exercise("check-draft", count,
+exercise(
+    "check-draft",
+    count,
     tuple(
         write(*given)
         for given in (
-            (1, 0.1, 4, 8, 7, 2), (7, 2.0, 0, 5, 5, 5), (3, 0.1, 1, 4, 6, 0), (7, 4.0, 8, 9, 4, 3),
-            (3, 0.1, 2, 0, 1, 0), (3, 0.1, 0, 4, 1, 1), (3, 0.01, 1, 4, 5, 3),
+            (1, 0.1, 4, 8, 7, 2),
+            (7, 2.0, 0, 5, 5, 5),
+            (3, 0.1, 1, 4, 6, 0),
+            (7, 4.0, 8, 9, 4, 3),
+            (3, 0.1, 2, 0, 1, 0),
+            (3, 0.1, 0, 4, 1, 1),
+            (3, 0.01, 1, 4, 5, 3),
         )
     ),
     {
         "all of the draft is right: is there a first wrong token?": (
-            {"count": lambda same: same.long().argmin()}, {"count": lambda same: (~same).nonzero()[0]},
-            {"count": lambda same: same.tolist().index(False)}, {"count": count_while},
+            {"count": lambda same: same.long().argmin()},
+            {"count": lambda same: (~same).nonzero()[0]},
+            {"count": lambda same: same.tolist().index(False)},
+            {"count": count_while},
             {"count": lambda same: -1 if same.all() else same.long().argmin()},
         ),
-        "how many tokens has the draft? Each of them can be right":
-            {"count": lambda same: same[:-1].long().cumprod(0).sum()},
-        "the wrong token itself does not count":
-            {"count": lambda same: min(len(same), int(same.long().cumprod(0).sum()) + 1)},
-        "the first token of this draft is right: what does the decoder write after last?":
-            ({"count": lambda same: 0}, {"count": lambda same: int(same.all()) * len(same)}, count_late,),
+        "how many tokens has the draft? Each of them can be right": {
+            "count": lambda same: same[:-1].long().cumprod(0).sum()
+        },
+        "the wrong token itself does not count": {
+            "count": lambda same: min(len(same), int(same.long().cumprod(0).sum()) + 1)
+        },
+        "the first token of this draft is right: what does the decoder write after last?": (
+            {"count": lambda same: 0},
+            {"count": lambda same: int(same.all()) * len(same)},
+            count_late,
+        ),
         "the longest run of right tokens need not be the first": {"count": count_longest},
         "after the first wrong token later matches mean nothing": {"count": lambda same: same.sum()},
         "does greedy decoding write each token of the draft?": {"count": len},
@@ -142,18 +153,26 @@ exercise("check-draft", count,
     claim="it is the number of right tokens before the first wrong one",
     verified="drafts of 1 to 7 tokens, wrong in front, inside, at the end and nowhere: each counted in one step",
     hint="print, for each place, what the decoder has read, what it writes there, and the draft: "
-    "what it writes depends on all tokens before", use=use_draft,
-)  # fmt: skip
+    "what it writes depends on all tokens before",
+    use=use_draft,
+)
 
 
 IGNORED = -100  # the label that F.cross_entropy leaves out
 
 
 def shift(
-    target: Tensor, valid_lens: Tensor, bos: int, eos: int,
-    *, lens: Any = lambda t, n: n, begin: Any = lambda bos, eos: bos, end: Any = lambda bos, eos: eos,
-    read: Any = lambda inputs, labels, after, eos: inputs, ask: Any = lambda inputs, labels, after, eos: labels,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    target: Tensor,
+    valid_lens: Tensor,
+    bos: int,
+    eos: int,
+    *,
+    lens: Any = lambda t, n: n,
+    begin: Any = lambda bos, eos: bos,
+    end: Any = lambda bos, eos: eos,
+    read: Any = lambda inputs, labels, after, eos: inputs,
+    ask: Any = lambda inputs, labels, after, eos: labels,
+) -> tuple[Tensor, Tensor]:
     """Inputs and labels, right unless told otherwise; `after` is how far a place lies behind the last token."""
     after = torch.arange(target.shape[1] + 1) - lens(target, valid_lens)[:, None]
     inputs = F.pad(target, (1, 0), value=begin(bos, eos))
@@ -179,25 +198,36 @@ def follow(inputs: Tensor, last: int) -> Tensor:
     return F.pad(inputs[:, 1:], (0, 1), value=last)
 
 
-exercise("shifted-targets", shift,
+exercise(
+    "shifted-targets",
+    shift,
     tuple(
         f"target = torch.tensor({rows}); valid_lens = torch.tensor({lens}); bos, eos = {bos}, {eos}"
         for rows, lens, bos, eos in (
-            ([[5, 3, 8, 2]], [4], 10, 11), ([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]], [4, 1, 2], 12, 9),
-            ([[0, 3, 0, 2]], [3], 23, 20), ([[7, 7]], [0], 9, 40),
+            ([[5, 3, 8, 2]], [4], 10, 11),
+            ([[5, 3, 8, 2], [4, 0, 0, 0], [6, 1, 0, 0]], [4, 1, 2], 12, 9),
+            ([[0, 3, 0, 2]], [3], 23, 20),
+            ([[7, 7]], [0], 9, 40),
         )
     ),
     {
-        "label and input are the same token: what does the decoder learn from that? The loss would be 0":
-            {"ask": lambda inputs, labels, after, eos: inputs},
-        "inputs and labels are views of the same tensor: what you write into one is in the other, too":
-            {"read": lambda inputs, labels, after, eos: torch.cat([inputs[:, :1], labels[:, :-1]], dim=1)},
-        "the decoder has bos in front; eos is for the labels":
-            ({"begin": lambda bos, eos: eos}, {"begin": lambda bos, eos: eos, "end": lambda bos, eos: bos},),
-        "eos is an answer of the decoder, not a question to it":
-            {"read": lambda inputs, labels, after, eos: inputs.masked_fill(after == 1, eos)},
+        "label and input are the same token: what does the decoder learn from that? The loss would be 0": {
+            "ask": lambda inputs, labels, after, eos: inputs
+        },
+        "inputs and labels are views of the same tensor: what you write into one is in the other, too": {
+            "read": lambda inputs, labels, after, eos: torch.cat([inputs[:, :1], labels[:, :-1]], dim=1)
+        },
+        "the decoder has bos in front; eos is for the labels": (
+            {"begin": lambda bos, eos: eos},
+            {"begin": lambda bos, eos: eos, "end": lambda bos, eos: bos},
+        ),
+        "eos is an answer of the decoder, not a question to it": {
+            "read": lambda inputs, labels, after, eos: inputs.masked_fill(after == 1, eos)
+        },
         "bos and eos are given: other sentences have other numbers for them": (
-            {"begin": lambda bos, eos: 10}, {"begin": lambda bos, eos: eos - 1}, {"end": lambda bos, eos: 11},
+            {"begin": lambda bos, eos: 10},
+            {"begin": lambda bos, eos: eos - 1},
+            {"end": lambda bos, eos: 11},
             {"end": lambda bos, eos: bos + 1},
         ),
         "bos goes in front, not behind": {"read": lambda inputs, labels, after, eos: inputs.roll(-1, 1)},
@@ -224,14 +254,18 @@ exercise("shifted-targets", shift,
             {"ask": lambda inputs, labels, after, eos: follow(inputs, eos)},
             {"lens": lambda target, lens: lens.max().expand(len(lens))},
         ),
-        "how does the decoder learn where to stop?":
-            {"ask": lambda inputs, labels, after, eos: labels.masked_fill(after == 0, IGNORED)},
-        "what does the loss ask at the padding? -100 keeps it quiet":
-            {"ask": lambda inputs, labels, after, eos: labels.where(after <= 0, follow(inputs, 0))},
-        "the *next* token: at place 0 that is the first token of the row":
-            {"ask": lambda inputs, labels, after, eos: follow(labels, IGNORED)},
-        "-100 after eos, not eos everywhere":
-            {"ask": lambda inputs, labels, after, eos: labels.masked_fill(after > 0, eos)},
+        "how does the decoder learn where to stop?": {
+            "ask": lambda inputs, labels, after, eos: labels.masked_fill(after == 0, IGNORED)
+        },
+        "what does the loss ask at the padding? -100 keeps it quiet": {
+            "ask": lambda inputs, labels, after, eos: labels.where(after <= 0, follow(inputs, 0))
+        },
+        "the *next* token: at place 0 that is the first token of the row": {
+            "ask": lambda inputs, labels, after, eos: follow(labels, IGNORED)
+        },
+        "-100 after eos, not eos everywhere": {
+            "ask": lambda inputs, labels, after, eos: labels.masked_fill(after > 0, eos)
+        },
         "eos stands behind the last token that counts, not in its place": (
             {"lens": lambda target, lens: lens - 1},
             {"ask": lambda inputs, labels, after, eos: follow(inputs, 0).masked_fill(after == -1, eos)},
@@ -240,5 +274,8 @@ exercise("shifted-targets", shift,
     claim="bos and the row are read, and the token that comes next is the answer",
     verified="next tokens, eos after the last that counts, -100 at the padding, target unchanged",
     hint="bos goes in front of the row, and nothing is left out. At each place: what comes next? After the last token "
-    "that counts: eos. Then: -100", use=use, parts=("inputs", "labels"), together=2,
-)  # fmt: skip
+    "that counts: eos. Then: -100",
+    use=use,
+    parts=("inputs", "labels"),
+    together=2,
+)

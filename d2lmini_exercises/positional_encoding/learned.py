@@ -10,9 +10,16 @@ import torch
 from torch import Tensor, nn
 
 import d2lmini as d2l
-from d2lmini_exercises.convert import get_rounding
-from d2lmini_exercises.core import WrongAnswer, checker, expect_function, expect_shape
-from d2lmini_exercises.engine import Case, draw, exercise
+from d2lmini_exercises.engine import (
+    Case,
+    WrongAnswer,
+    checker,
+    draw,
+    exercise,
+    expect_function,
+    expect_shape,
+    get_rounding,
+)
 
 _SHARE = 4  # a table of one row for each position may be so many times larger
 
@@ -139,9 +146,15 @@ _RIGHT: Place = lambda encoding, Z: encoding(Z)  # noqa: E731
 
 
 def decode(
-    layer: Any, encoding: Any, X: Tensor,
-    *, query: Place = _RIGHT, keys: Place = _RIGHT, values: Place = _RIGHT, asked: Any = lambda kept: kept,
-) -> Tensor:  # fmt: skip
+    layer: Any,
+    encoding: Any,
+    X: Tensor,
+    *,
+    query: Place = _RIGHT,
+    keys: Place = _RIGHT,
+    values: Place = _RIGHT,
+    asked: Any = lambda kept: kept,
+) -> Tensor:
     """One token after the other, right unless told otherwise."""
     outputs = []
     for Z in (X[:, : i + 1] for i in range(X.shape[1])):
@@ -184,50 +197,63 @@ _KEPT = {
     "the first of {} stands at position 0, not at the newest token's": "newest",
 }
 _CALLED = "for dot-product attention and sinusoids it is right: do you call encoding and layer as they are?"
-exercise("debug-decoding", decode,
+exercise(
+    "debug-decoding",
+    decode,
     (
         f"{draw(3, X=(3, 5, 8))}; encoding, layer = d2l.PositionalEncoding(8, 0), d2l.DotProductAttention(0)",
         Case(
             f"{draw(4, X=(2, 7, 4))}; encoding, layer = d2l.LearnedPositionalEncoding(4, 0), "
-            "d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)", _CALLED,
+            "d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)",
+            _CALLED,
         ),
         Case(
             f"{draw(5, X=(2, 12, 6))}; layer = d2l.DotProductAttention(0); encoding = lambda X, start=0, offset=0: "
-            "X / 2 + torch.arange(start + offset, start + offset + X.shape[1])[:, None] / 20", _CALLED,
+            "X / 2 + torch.arange(start + offset, start + offset + X.shape[1])[:, None] / 20",
+            _CALLED,
         ),
     ),
     {
-        "the first output knows later tokens: which of them has the model seen by then?":
-            lambda layer, encoding, X: layer(*[encoding(X)] * 3),
+        "the first output knows later tokens: which of them has the model seen by then?": lambda layer, encoding, X: (
+            layer(*[encoding(X)] * 3)
+        ),
         "each token asks itself alone: which tokens does the newest one ask?": {"asked": lambda kept: kept[:, -1:]},
-        "the newest token asks itself, too: is it among the keys?":
-            {"asked": lambda kept: kept[:, : max(kept.shape[1] - 1, 1)]},
+        "the newest token asks itself, too: is it among the keys?": {
+            "asked": lambda kept: kept[:, : max(kept.shape[1] - 1, 1)]
+        },
         **{hint: {"query": _PLACES[place]} for hint, place in _QUERY.items()},
         **{
             hint.format(what): dict.fromkeys(parts, _PLACES[place])
             for hint, place in _KEPT.items()
             for what, parts in (
-                ("the keys", ["keys"]), ("the values", ["values"]), ("the tokens that are kept", ["keys", "values"]),
+                ("the keys", ["keys"]),
+                ("the values", ["values"]),
+                ("the tokens that are kept", ["keys", "values"]),
             )
             if (what, place) != ("the keys", "zero")  # to a softmax that is the same as "none"
         },
         "how many tokens are kept? The newest one asks all those before it": tuple(
             partial(decode, asked=lambda kept, most=most: kept[:, -most:]) for most in range(2, 12)
         ),
-        "positions come from encoding(X, start=...): are there some of your own?":
-            lambda layer, encoding, X: decode(layer, d2l.PositionalEncoding(X.shape[2], 0), X),
-        "encoding need not add a table to X: is it called with the tokens themselves?":
-            lambda layer, encoding, X: decode(layer, lambda Z: Z + encoding(0 * Z), X),
-        "layer has weights of its own: where is it called?":
-            lambda layer, encoding, X: decode(d2l.DotProductAttention(0), encoding, X),
-        "the first one is right: what about the others?":
-            lambda layer, encoding, X: decode(layer, encoding, X[:1].expand_as(X)),
+        "positions come from encoding(X, start=...): are there some of your own?": lambda layer, encoding, X: decode(
+            layer, d2l.PositionalEncoding(X.shape[2], 0), X
+        ),
+        "encoding need not add a table to X: is it called with the tokens themselves?": lambda layer, encoding, X: (
+            decode(layer, lambda Z: Z + encoding(0 * Z), X)
+        ),
+        "layer has weights of its own: where is it called?": lambda layer, encoding, X: decode(
+            d2l.DotProductAttention(0), encoding, X
+        ),
+        "the first one is right: what about the others?": lambda layer, encoding, X: decode(
+            layer, encoding, X[:1].expand_as(X)
+        ),
     },
     claim="one by one gives the same as all at once",
     verified=(
         "the same numbers as all at once, for each token: with sinusoids, with a learned table and weights, and with a "
         "function"
     ),
-    hint="compare the first output, then the second: with which queries, keys and values was it made?", use=use,
+    hint="compare the first output, then the second: with which queries, keys and values was it made?",
+    use=use,
     together=2,
-)  # fmt: skip
+)

@@ -10,45 +10,56 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer, expect_shape
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, expect_shape, prediction
 
 # Longest wavelength over 2π for d = 4, squared length of p_7 for d = 64, squared length of two steps for d = 2.
-prediction("predict-positions",
-    Number("(a)", 100, hint="the wavelength of pair j is 2π · 10000^(2j/d): what is the largest 2j?", mistakes={
-        "divide by 2π": (628, 628.3, 628.31, 628.32, 628.4),
-        "what is the largest 2j? There are two pairs, j = 0 and j = 1": 10000,
-        "2j is even: j = 0 and j = 1": 1000,
-        "the exponent is 2j/d, not j/d": 10,
-        "that is the shortest wave: pair 0": 1,
-        "that is the frequency, and the wavelength is 2π over it": 0.01,
-    }, tolerance=0.005),
-    Number("(b)", 32, hint="put δ = 0 into (7.3)", mistakes={
-        "sin² + cos² = 1 for each pair: how many pairs are there?": 64,
-        "sin² + cos² = 1 for each pair, and there is more than one pair": 1,
-        "the squared length was asked for": 5.66,
-        "d/2, not √d": 8,
-    }),
-    Number("(c)", 2 - 2 * math.cos(2),
-        hint="|a - b|² = |a|² + |b|² - 2 aᵀb, and (7.3) knows all three: for d = 2 there is one pair", mistakes={
-        "the squared distance was asked for": math.sqrt(2 - 2 * math.cos(2)),
-        "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts": 1 - math.cos(2),
-        "|a - b|² = |a|² + |b|² - 2 aᵀb: where is the 2?": 2 - math.cos(2),
-        "from 100 to 102 there are two steps": 2 - 2 * math.cos(1),
-        "that is the dot product": math.cos(2),
-        "distances are not counted in steps: p_100 and p_102 are points on a circle of radius 1": 4,
-        "the dot product of the two is not 0": 2,
-    }),
+prediction(
+    "predict-positions",
+    {
+        Number("(a)", 100, "the wavelength of pair j is 2π · 10000^(2j/d): what is the largest 2j?", tolerance=0.005): {
+            "divide by 2π": (628, 628.3, 628.31, 628.32, 628.4),
+            "what is the largest 2j? There are two pairs, j = 0 and j = 1": 10000,
+            "2j is even: j = 0 and j = 1": 1000,
+            "the exponent is 2j/d, not j/d": 10,
+            "that is the shortest wave: pair 0": 1,
+            "that is the frequency, and the wavelength is 2π over it": 0.01,
+        },
+        Number("(b)", 32, "put δ = 0 into (7.3)"): {
+            "sin² + cos² = 1 for each pair: how many pairs are there?": 64,
+            "sin² + cos² = 1 for each pair, and there is more than one pair": 1,
+            "the squared length was asked for": 5.66,
+            "d/2, not √d": 8,
+        },
+        Number(
+            "(c)",
+            2 - 2 * math.cos(2),
+            "|a - b|² = |a|² + |b|² - 2 aᵀb, and (7.3) knows all three: for d = 2 there is one pair",
+        ): {
+            "the squared distance was asked for": math.sqrt(2 - 2 * math.cos(2)),
+            "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts": 1 - math.cos(2),
+            "|a - b|² = |a|² + |b|² - 2 aᵀb: where is the 2?": 2 - math.cos(2),
+            "from 100 to 102 there are two steps": 2 - 2 * math.cos(1),
+            "that is the dot product": math.cos(2),
+            "distances are not counted in steps: p_100 and p_102 are points on a circle of radius 1": 4,
+            "the dot product of the two is not 0": 2,
+        },
+    },
     right="100, 32 and 2.83: all three are right",
-)  # fmt: skip
+)
 
 
 def make_table(
-    start: int, num_steps: int, d: int,
-    *, width: int = 0, omega: Any = lambda two_j, d: 10000 ** (-two_j / d), turns: float = 1.0, last: Any = None,
-    pair: Any = lambda a: (a.sin(), a.cos()), join: Any = lambda pair: torch.stack(pair, -1).flatten(1),
-) -> Tensor:  # fmt: skip
+    start: int,
+    num_steps: int,
+    d: int,
+    *,
+    width: int = 0,
+    omega: Any = lambda two_j, d: 10000 ** (-two_j / d),
+    turns: float = 1.0,
+    last: Any = None,
+    pair: Any = lambda a: (a.sin(), a.cos()),
+    join: Any = lambda pair: torch.stack(pair, -1).flatten(1),
+) -> Tensor:
     """Rows of the sinusoidal encoding from position `start` on, `(num_steps, d)`, right unless told otherwise."""
     positions = torch.arange(start, start + num_steps).double()[:, None]
     angles = turns * positions * omega(torch.arange(0, d, 2).double(), width or d)
@@ -91,13 +102,20 @@ def use_rows(rows: Any, start: int, num_steps: int, d: int) -> Any:
 _ODD = "for an even d it is right: what changes if the last sine has no cosine?"
 _FAR = "so far out each angle must be computed in double precision, from start itself: is it?"
 # The farthest has a single frequency, 1, so that its angles are exact; and no memory holds a table so long.
-exercise("odd-width", make_table,
+exercise(
+    "odd-width",
+    make_table,
     tuple(
         Case(f"start, num_steps, d = {start}, {num_steps}, {d}", hint)
         for start, num_steps, d, hint in (
-            (0, 4, 6, ""), (0, 3, 5, _ODD),
+            (0, 4, 6, ""),
+            (0, 3, 5, _ODD),
             (7, 2, 6, "from position 0 on it is right: which angles does row 0 have now?"),
-            (2, 5, 3, _ODD), (4, 2, 1, _ODD), (1, 3, 2, ""), (10**15 - 3, 2, 2, _FAR), (300_001, 2, 6, _FAR),
+            (2, 5, 3, _ODD),
+            (4, 2, 1, _ODD),
+            (1, 3, 2, ""),
+            (10**15 - 3, 2, 2, _FAR),
+            (300_001, 2, 6, _FAR),
             (10**9 - 7, 3, 5, _FAR),
         )
     ),
@@ -106,11 +124,13 @@ exercise("odd-width", make_table,
         "pairs stand side by side: columns 0 and 1 have one frequency": {"join": lambda pair: torch.cat(pair, 1)},
         "the exponent is 2j/d: what is 2j for the second pair?": {"omega": lambda two_j, d: 100 ** (-two_j / d)},
         "row 0 of the result is position start": lambda start, num_steps, d: make_table(0, num_steps, d),
-        "a large angle plus π/2 is rounded: is the cosine itself computed?":
-            {"pair": lambda a: (a.sin(), (a + math.pi / 2).sin())},
+        "a large angle plus π/2 is rounded: is the cosine itself computed?": {
+            "pair": lambda a: (a.sin(), (a + math.pi / 2).sin())
+        },
         "positions count from 0": lambda start, num_steps, d: make_table(start + 1, num_steps, d),
-        "the exponent has a minus: each pair is slower than the one before":
-            {"omega": lambda two_j, d: 10000 ** (two_j / d)},
+        "the exponent has a minus: each pair is slower than the one before": {
+            "omega": lambda two_j, d: 10000 ** (two_j / d)
+        },
         "2j is 0, 2, 4, ...: is it doubled twice?": {"omega": lambda two_j, d: 10000 ** (-2 * two_j / d)},
         "from 2π / ω_j positions to a full turn: an angle is i times ω_j, without 2π": {"turns": 2 * math.pi},
         "angles are in radians, as sin and cos of torch take them": {"turns": math.pi / 180},
@@ -118,19 +138,26 @@ exercise("odd-width", make_table,
             start, num_steps, d, width=d + d % 2
         ),
         "the last column of an odd d is a sine, too: 0 at position 0": (
-            {"last": torch.zeros_like}, {"last": torch.cos},
+            {"last": torch.zeros_like},
+            {"last": torch.cos},
         ),
     },
     claim="row by row it is (7.2)",
     verified="right for even and odd widths, from position 0 on and from others, also far out",
-    hint="row 0 is 0, 1, 0, 1, ...: is yours? Then look at row 1, one pair of columns after the other", use=use_rows,
-)  # fmt: skip
+    hint="row 0 is 0, 1, 0, 1, ...: is yours? Then look at row 1, one pair of columns after the other",
+    use=use_rows,
+)
 
 
 def make_step(
-    delta: float, d: int,
-    *, omega: Any = lambda two_j, d: 10000 ** (-two_j / d), factor: float = 1.0, sign: int = 1, minus: int = -1,
-) -> Tensor:  # fmt: skip
+    delta: float,
+    d: int,
+    *,
+    omega: Any = lambda two_j, d: 10000 ** (-two_j / d),
+    factor: float = 1.0,
+    sign: int = 1,
+    minus: int = -1,
+) -> Tensor:
     """The matrix M with M p_i = p_(i + delta), for all sines before all cosines, right unless told otherwise."""
     angles = factor * delta * omega(torch.arange(0, d, 2).double(), d)
     cos, sin = angles.cos().diag(), sign * angles.sin().diag()
@@ -160,7 +187,9 @@ def explain_step(delta: int, d: int, i: int) -> str:
 
 
 _STEPS = ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64), (100_000, 6), (-70_001, 4), (1_000_003, 6))
-exercise("step-matrix", make_step,
+exercise(
+    "step-matrix",
+    make_step,
     tuple(
         Case(f"delta, d, i = {delta}, {d}, {i}", explain_step(delta, d, i))
         for delta, d in _STEPS
@@ -186,7 +215,8 @@ exercise("step-matrix", make_step,
         "a negative delta goes back, and here M does not move anything: what does your code do with it? range(-2) is "
         "empty": lambda delta, d: make_step(max(delta, 0), d),
     },
-    claim="M p_i is p_(i + delta)", verified="right for steps forward and back, at seven widths, also by far",
+    claim="M p_i is p_(i + delta)",
+    verified="right for steps forward and back, at seven widths, also by far",
     hint="write (7.4) for one pair: which angle is in it, and in which rows and columns of M does it stand now?",
     use=use_step,
-)  # fmt: skip
+)

@@ -21,23 +21,26 @@ def by_column(part: Tensor, *, times: int = 1, wide: int = 1, start: int = 0, pa
     return turn(part, times * make_angles(steps, wide * size, start=start)[:, : size // 2], pairing)
 
 
-def by_row(part: Tensor, **told: Any) -> Tensor:
-    return by_column(part.transpose(0, 1), **told).transpose(0, 1)
+def by_row(part: Tensor, **keywords: Any) -> Tensor:
+    return by_column(part.transpose(0, 1), **keywords).transpose(0, 1)
 
 
 def rotate(
     X: Tensor,
-    *, first: Turn = by_row, second: Turn = by_column, split: Any = lambda X: X.chunk(2, -1),
+    *,
+    first: Turn = by_row,
+    second: Turn = by_column,
+    split: Any = lambda X: X.chunk(2, -1),
     join: Any = lambda one, other: torch.cat([one, other], -1),
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """One half turned by the row, the other by the column, right unless told otherwise."""
     one, other = split(X)
     return join(first(one), second(other))
 
 
-def either(**told: Any) -> Any:
+def either(**keywords: Any) -> Any:
     """Both halves turned wrongly, or one of them."""
-    row, column = {"first": partial(by_row, **told)}, {"second": partial(by_column, **told)}
+    row, column = {"first": partial(by_row, **keywords)}, {"second": partial(by_column, **keywords)}
     return row | column, row, column
 
 
@@ -68,7 +71,8 @@ def alternate(X: Tensor, width: int) -> Tensor:
     return torch.stack([half.unflatten(-1, (-1, width)) for half in halves], -2).flatten(-3)
 
 
-exercise("rotary-picture",
+exercise(
+    "rotary-picture",
     rotate,
     tuple(draw(seed, X=shape) for seed, shape in enumerate(((3, 5, 12), (4, 2, 8), (8, 9, 4), (1, 3, 16)))),
     {
@@ -83,19 +87,26 @@ exercise("rotary-picture",
         "rows and columns count from 0": either(start=1),
         "pairs are neighbours: features 0 and 1, 2 and 3": either(pairing="halves"),
         "a row further down turns further: yours only tell odd rows from even ones": {"first": by_parity},
-        "split first, then turn: the frequencies of each half are those of width p/2, not of p":
-            lambda X: torch.cat([by_row(X).chunk(2, -1)[0], by_column(X).chunk(2, -1)[1]], -1),
+        "split first, then turn: the frequencies of each half are those of width p/2, not of p": lambda X: torch.cat(
+            [by_row(X).chunk(2, -1)[0], by_column(X).chunk(2, -1)[1]], -1
+        ),
         "reshape does not exchange rows and columns: it reads the numbers in the same order": {"first": reshaped},
         "the frequencies of a half are 10000^(-2j/(p/2)): which base and which width have yours?": either(wide=2),
-        "each half has its place in the result: the first stays first":
-            {"join": lambda one, other: torch.cat([other, one], -1)},
+        "each half has its place in the result: the first stays first": {
+            "join": lambda one, other: torch.cat([other, one], -1)
+        },
         "each half turns once: yours has twice the angle": either(times=2),
         "(x, y) becomes (x cos - y sin, x sin + y cos): where does the minus stand?": either(times=-1),
-        "that is one long sequence: places below each other are as far apart as a row is long":
-            (flat, {"first": flat, "second": flat}, {"first": flat}),
+        "that is one long sequence: places below each other are as far apart as a row is long": (
+            flat,
+            {"first": flat, "second": flat},
+            {"first": flat},
+        ),
         "each feature turns by the row or by the column, none by both": (both, {"first": both, "second": both}),
-        "the halves are the first p/2 features and the last p/2: yours alternate":
-            (partial(alternate, width=2), partial(alternate, width=1)),
+        "the halves are the first p/2 features and the last p/2: yours alternate": (
+            partial(alternate, width=2),
+            partial(alternate, width=1),
+        ),
         "a half is p/2 features wide: yours are not": tuple(
             {"split": lambda X, k=k: (X[..., :k], X[..., k:])} for k in (2, 4, -4)
         ),
@@ -104,4 +115,4 @@ exercise("rotary-picture",
     verified="one half turns by the row, the other by the column, in four pictures, and gradients turn back",
     hint="look at a single feature of each half, along a row and along a column: which of the two moves it?",
     trained=True,
-)  # fmt: skip
+)

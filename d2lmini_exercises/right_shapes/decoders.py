@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from d2lmini.transformer.stacks import DecoderOnlyTransformer
 from d2lmini.transformer.state import DecoderState
-from d2lmini_exercises.core import checker
+from d2lmini_exercises.engine import checker
 from d2lmini_exercises.right_shapes.judging import Note, Subject, disguise, judge
 
 Twist = Callable[[DecoderOnlyTransformer, Tensor, DecoderState], tuple[Tensor, DecoderState]]
@@ -252,16 +252,19 @@ _WRONG_PAIRS = [
     _pair("forgets a transpose on the way out", join=_join_by_reshape),
     _pair("is wrong twice, and there and back everything is in its place", _split_by_reshape, _join_by_reshape),
     _pair(
-        "gives each head other numbers of a token than it should, and puts them back", _split_interleaved,
+        "gives each head other numbers of a token than it should, and puts them back",
+        _split_interleaved,
         lambda heads: heads.permute(0, 2, 3, 1).flatten(2),
     ),
     _pair(
-        "takes the heads in another order, and puts them back", lambda X, num_heads: _split(X, num_heads).flip(1),
+        "takes the heads in another order, and puts them back",
+        lambda X, num_heads: _split(X, num_heads).flip(1),
         lambda heads: _join(heads.flip(1)),
     ),
     _pair("mixes the examples of a batch, and sorts them again", _mix_examples, _unmix_examples),
     _pair(
-        "turns time round inside the heads, and back", lambda X, num_heads: _split(X, num_heads).flip(2),
+        "turns time round inside the heads, and back",
+        lambda X, num_heads: _split(X, num_heads).flip(2),
         lambda heads: _join(heads.flip(2)),
     ),
     _pair("has one head several times", lambda X, num_heads: _split(X, num_heads)[:, :1].expand(-1, num_heads, -1, -1)),
@@ -270,7 +273,7 @@ _WRONG_PAIRS = [
         "makes 0 of numbers that it should only move, if they are negative",
         lambda X, num_heads: _split(X, num_heads).clamp(min=0),
     ),
-]  # fmt: skip
+]
 
 
 @checker("test-heads", untried="mutants that we have not thought of")

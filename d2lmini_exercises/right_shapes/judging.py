@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from d2lmini_exercises.core import WrongAnswer, expect_function
-from d2lmini_exercises.reports import shorten
+from d2lmini_exercises.engine import WrongAnswer, expect_function, shorten
 
 Note = Callable[[], None]  # to be called whenever the test calls what it is given
 

@@ -10,33 +10,36 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.core import WrongAnswer, checker
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, checker, draw, exercise, prediction
 from d2lmini_exercises.right_shapes.judging import Note, Subject, disguise, judge
 
-prediction("predict-kills",
-    Number("(a)", 1, hint="sharper weights are still weights: which property speaks of how sharp they are?", mistakes={
-        "every row still adds up to 1, but some test knows the right numbers": 0,
-        "the same in each order, batch and step: these relations say nothing about the scale": (2, 3, 4, 5),
-    }),
-    Number("(b)", 4,
-        hint="go through the table: which tests change a later digit, read step by step, or know the right numbers?",
-        mistakes={
-        "the next digit is the target: one test asks about that alone": 3,
-        "one key more, and the rows still add up to 1": 5,
-        "does it matter to a single step which later keys a query may see? There are none": (1, 2),
-    }),
-    Number("(c)", 0, hint="what moves, if its target moves?", mistakes={
-        "nobody sees his target: the digit after next is not read": 1,
-        "attention and decoding are untouched": (2, 3, 4),
-    }),
-    Number("(d)", 1, hint="which test uses what decoding keeps?", mistakes={
-        "how many digits do the tests read? More than four": 0,
-        "only one test decodes step by step": (2, 3),
-    }),
+prediction(
+    "predict-kills",
+    {
+        Number("(a)", 1, "sharper weights are still weights: which property speaks of how sharp they are?"): {
+            "every row still adds up to 1, but some test knows the right numbers": 0,
+            "the same in each order, batch and step: these relations say nothing about the scale": (2, 3, 4, 5),
+        },
+        Number(
+            "(b)",
+            4,
+            "go through the table: which tests change a later digit, read step by step, or know the right numbers?",
+        ): {
+            "the next digit is the target: one test asks about that alone": 3,
+            "one key more, and the rows still add up to 1": 5,
+            "does it matter to a single step which later keys a query may see? There are none": (1, 2),
+        },
+        Number("(c)", 0, "what moves, if its target moves?"): {
+            "nobody sees his target: the digit after next is not read": 1,
+            "attention and decoding are untouched": (2, 3, 4),
+        },
+        Number("(d)", 1, "which test uses what decoding keeps?"): {
+            "how many digits do the tests read? More than four": 0,
+            "only one test decodes step by step": (2, 3),
+        },
+    },
     right="1, 4, 0 and 1: and (c) survives all ten",
-)  # fmt: skip
+)
 
 
 class Reader(nn.Module):
@@ -72,13 +75,16 @@ def use(make_reader: Any, width: int, num_heads: int, X: Tensor, valid_lens: Ten
     return reader(X, valid_lens)
 
 
-def either(**told: Any) -> tuple[dict[str, Any], ...]:  # a query that sees nothing is not NaN on every path of PyTorch
-    return told, {**told, "need_weights": False}
+def either(**mistake: Any) -> tuple[dict[str, Any], ...]:
+    # a query that sees nothing is not NaN on every path of PyTorch
+    return mistake, {**mistake, "need_weights": False}
 
 
 MASK = "key_padding_mask: what does True mean to PyTorch?"
 ALL = lambda found, real: found.mean(1)  # noqa: E731
-exercise("debug-reader", Reader,
+exercise(
+    "debug-reader",
+    Reader,
     tuple(
         Case(
             f"{draw(seed, X=(b, n, d))}; valid_lens = torch.tensor({lens}); "
@@ -88,7 +94,8 @@ exercise("debug-reader", Reader,
     ),
     {
         "one bug left: do the outputs of padding belong in the mean?": either(mean=ALL),
-        f"one bug left. {MASK}": either(opposite=True), MASK: either(opposite=True, mean=ALL),
+        f"one bug left. {MASK}": either(opposite=True),
+        MASK: either(opposite=True, mean=ALL),
         "the sum of the real tokens: divide it by how many there are": either(
             mean=lambda found, real: (found * real).sum(1)
         ),
@@ -100,8 +107,10 @@ exercise("debug-reader", Reader,
     },
     claim="the mean over the real tokens of what they find among the real tokens",
     verified="padding is hidden as a key and left out of the mean, at three sizes, one of them without padding",
-    hint="take an example with padding, and the same one cut to its length: what differs?", use=use, trained=True,
-)  # fmt: skip
+    hint="take an example with padding, and the same one cut to its length: what differs?",
+    use=use,
+    trained=True,
+)
 
 
 Softmax = Callable[[Tensor, Tensor], Tensor]

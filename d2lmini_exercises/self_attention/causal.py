@@ -9,9 +9,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.core import Mistakes, WrongAnswer, checker, expect_pair, find_hint, is_near, read_numbers
-from d2lmini_exercises.engine import Case, draw, exercise
-from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
+from d2lmini_exercises.engine import (
+    LOW,
+    OUTWEIGHED,
+    OVERFLOW,
+    Case,
+    Mistakes,
+    WrongAnswer,
+    checker,
+    draw,
+    exercise,
+    expect_pair,
+    find_hint,
+    is_near,
+    read_numbers,
+)
 
 
 @checker("predict-causal-row")
@@ -50,11 +62,21 @@ def use(attend: Any, X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> tuple[
 
 
 def attend(
-    X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor,
-    *, may: Any = torch.tril, fill: float = -math.inf, empty: float = math.nan, dim: int = 1,
-    divide: Any = lambda n, d, p: math.sqrt(p), late: bool = False, weigh: Any = F.softmax,
-    project: Any = lambda X, W: X @ W.T, mix: Any = lambda A, X, K, V: A @ V,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    X: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    *,
+    may: Any = torch.tril,
+    fill: float = -math.inf,
+    empty: float = math.nan,
+    dim: int = 1,
+    divide: Any = lambda n, d, p: math.sqrt(p),
+    late: bool = False,
+    weigh: Any = F.softmax,
+    project: Any = lambda X, W: X @ W.T,
+    mix: Any = lambda A, X, K, V: A @ V,
+) -> tuple[Tensor, Tensor]:
     """Output and weights of causal self-attention, right unless told otherwise."""
     Q, K, V = (project(X, W) for W in (W_q, W_k, W_v))
     scores, allowed = Q @ K.T / divide(*X.shape, len(W_q)), may(torch.ones(len(X), len(X), dtype=torch.bool))
@@ -65,7 +87,9 @@ def attend(
 
 # What the keys of the tokens are, times 2**126.
 EXTREMES = ([2, 1, 0, 1], OVERFLOW), ([0, 0, 0, 3], OUTWEIGHED), ([-3, -3.5, -3.5, 0], LOW)
-exercise("causal-self-attention", attend,
+exercise(
+    "causal-self-attention",
+    attend,
     (
         *(
             draw(seed, most=1, X=(n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d))
@@ -74,7 +98,8 @@ exercise("causal-self-attention", attend,
         *(
             Case(
                 f"X = torch.tensor({[[1.0, key] for key in keys]}); W_q = 2.0**63 * torch.tensor([[1, 0], [0, 0]]); "
-                "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2)", hint,
+                "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2)",
+                hint,
                 "a token that may not be seen has no influence, whatever the scores",
             )
             for keys, hint in EXTREMES
@@ -82,17 +107,21 @@ exercise("causal-self-attention", attend,
     ),
     {
         "True means may attend: your mask works the other way round": (
-            {"may": lambda ones: ~ones.tril()}, {"may": lambda ones: ~ones.tril(), "fill": -1e9},
+            {"may": lambda ones: ~ones.tril()},
+            {"may": lambda ones: ~ones.tril(), "fill": -1e9},
             {"may": lambda ones: ones.triu(1)},
         ),
         "a token sees later ones: is there a causal mask, and is it used?": {"may": lambda ones: ones},
         "the mask is transposed: row i is the token that asks": {"may": torch.triu},
-        "a token sees itself, or the first one would see nothing: is the diagonal of the mask True?":
-            ({"may": lambda ones: ones.tril(-1)}, {"may": lambda ones: ones.tril(-1), "empty": 0.0}),
+        "a token sees itself, or the first one would see nothing: is the diagonal of the mask True?": (
+            {"may": lambda ones: ones.tril(-1)},
+            {"may": lambda ones: ones.tril(-1), "empty": 0.0},
+        ),
         "the mask is one too wide: a token may not see the next one": {"may": lambda ones: ones.tril(1)},
         "what must one query's weights add up to? Each row belongs to one query": {"dim": 0},
-        "NaN: 0 times infinity? Or a softmax of nothing but -inf: along which dimension, and may a token see itself?":
-            {"weigh": lambda scores, dim: scores * math.nan},
+        "NaN: 0 times infinity? Or a softmax of nothing but -inf: along which dimension, and may a token see itself?": {
+            "weigh": lambda scores, dim: scores * math.nan
+        },
         "rows now sum to less than 1: mask the scores, not the weights": {"late": True},
         "e⁰ is 1: the score of a masked key must be minus infinity": {"fill": 0.0},
         "the scores are not scaled": {"divide": lambda n, d, p: 1},
@@ -106,8 +135,10 @@ exercise("causal-self-attention", attend,
             {"weigh": lambda scores, dim: scores},
             {"weigh": lambda scores, dim: scores, "may": lambda ones: ones},
         ),
-        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W":
-            ({"project": lambda X, W: X @ W}, lambda X, q, k, v: attend(X, q.T, k.T, v)),
+        "as in nn.Linear a projection is XWᵀ: you forgot to transpose W": (
+            {"project": lambda X, W: X @ W},
+            lambda X, q, k, v: attend(X, q.T, k.T, v),
+        ),
         "as in nn.Linear a projection is XWᵀ: you forgot to transpose W_v": lambda X, q, k, v: attend(X, q, k, v.T),
         "the weights mix values: where is W_v?": {"mix": lambda A, X, K, V: A @ X},
         "the weights mix values, not keys": {"mix": lambda A, X, K, V: A @ K},
@@ -116,5 +147,7 @@ exercise("causal-self-attention", attend,
     claim="it is softmax attention to the tokens up to the token itself",
     verified="weights and output are right, for three sets of sizes, and for extreme scores",
     hint="compute queries, keys, scores, mask and weights one by one and print each. "
-    "If the weights are right: what are they multiplied with?", use=use, parts=("weights", "output"),
-)  # fmt: skip
+    "If the weights are right: what are they multiplied with?",
+    use=use,
+    parts=("weights", "output"),
+)

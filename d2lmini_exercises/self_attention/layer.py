@@ -11,10 +11,17 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
-from d2lmini_exercises.core import WrongAnswer, expect_pair
-from d2lmini_exercises.engine import Case, exercise
-from d2lmini_exercises.extremes import LOW, OUTWEIGHED, OVERFLOW
-from d2lmini_exercises.same import is_same
+from d2lmini_exercises.engine import (
+    LOW,
+    OUTWEIGHED,
+    OVERFLOW,
+    Case,
+    WrongAnswer,
+    are_equal,
+    call,
+    exercise,
+    expect_pair,
+)
 
 NAMES = sorted(f"W_{letter}.{part}" for letter in "qkv" for part in ("weight", "bias"))
 
@@ -24,24 +31,30 @@ def weigh(scores: Tensor, may: Tensor) -> Tensor:
 
 
 def attend(
-    X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, b_q: Tensor, b_k: Tensor, b_v: Tensor,
-    *, divisor: Any = lambda d, p, n: math.sqrt(p), mask: Any = lambda may: may, weigh: Any = weigh,
+    X: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    b_q: Tensor,
+    b_k: Tensor,
+    b_v: Tensor,
+    *,
+    divisor: Any = lambda d, p, n: math.sqrt(p),
+    mask: Any = lambda may: may,
+    weigh: Any = weigh,
     mix: Any = lambda A, Q, K, V: A @ V,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """Weights and output of causal self-attention, right unless told otherwise."""
     Q, K, V = F.linear(X, W_q, b_q), F.linear(X, W_k, b_k), F.linear(X, W_v, b_v)  # (b, n, p) each
     scores = Q @ K.mT / divisor(X.shape[2], Q.shape[2], X.shape[1])  # (b, n, n)
     weights = weigh(scores, mask(causal_mask(X.shape[1])))
-    return weights, mix(weights, Q, K, V)
+    return weights.detach(), mix(weights, Q, K, V)
 
 
 def use(
     answer: Any, X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, b_q: Tensor, b_k: Tensor, b_v: Tensor
 ) -> tuple[Any, Any]:
     """What a layer made by the class returns with these parameters: its weights and its output."""
-    if answer is attend or getattr(answer, "func", None) is attend:
-        weights, output = answer(X, W_q, W_k, W_v, b_q, b_k, b_v)
-        return weights.detach(), output
     if isinstance(answer, nn.Module):
         raise WrongAnswer("the answer is a class", "pass the class itself, without parentheses after its name")
     layer = answer(X.shape[2], len(W_q))
@@ -49,7 +62,7 @@ def use(
         raise WrongAnswer("the answer is a class of modules", "pass the class itself", got=type(layer).__name__)
     first = layer(X)  # lazy layers learn their sizes
     expect_parameters(layer)
-    if not is_same(layer(X), first):
+    if not are_equal(layer(X), first):
         hint = "does forward make new random layers, drop something at random, or change X?"
         raise WrongAnswer("two calls give the same", hint)
     given = dict(zip(NAMES, (b_k, W_k, b_q, W_q, b_v, W_v), strict=True))
@@ -95,37 +108,50 @@ def write_extreme(high: list[Any]) -> str:
     )
 
 
-exercise("debug-self-attention", attend,
+exercise(
+    "debug-self-attention",
+    attend,
     (
-        write(7, 3, 2, 5), write(4, 6, 3, 70),
+        write(7, 3, 2, 5),
+        write(4, 6, 3, 70),
         *(
             Case(write_extreme(high), hint, "a later token has no influence, whatever the scores", trained=False)
             for high, hint in (
-                ([2, 1, 0, 0, 1], OVERFLOW), ([1, 0, 0, 0, 3], OUTWEIGHED), ([-3, -3.5, -3.5, -3.5, -3.5], LOW)
+                ([2, 1, 0, 0, 1], OVERFLOW),
+                ([1, 0, 0, 0, 3], OUTWEIGHED),
+                ([-3, -3.5, -3.5, -3.5, -3.5], LOW),
             )
         ),
     ),
     {
-        "rows now sum to less than 1: mask the scores, not the weights":
-            {"weigh": lambda scores, may: F.softmax(scores, 2) * may},
-        "a score is a sum of as many products as a query is wide: which width do you take the root of?":
-            {"divisor": lambda d, p, n: math.sqrt(d)},
+        "rows now sum to less than 1: mask the scores, not the weights": {
+            "weigh": lambda scores, may: F.softmax(scores, 2) * may
+        },
+        "a score is a sum of as many products as a query is wide: which width do you take the root of?": {
+            "divisor": lambda d, p, n: math.sqrt(d)
+        },
         "you divide by the width, not by its root": {"divisor": lambda d, p, n: p},
         "the length of the sequence is not the width of a query": {"divisor": lambda d, p, n: math.sqrt(n)},
         "the scores are not scaled": {"divisor": lambda d, p, n: 1.0},
         "the mask is not used: the first token may see itself alone": {"mask": torch.ones_like},
-        "the mask is transposed, or the wrong way round: the first token may see itself alone":
-            ({"mask": lambda may: may.T}, {"mask": lambda may: ~may}),
-        "a token does not skip itself":
-            ({"mask": lambda may: may.tril(-1)},
-             {"weigh": lambda scores, may: weigh(scores, may.tril(-1)).nan_to_num()}),
-        "what must one query's weights add up to? In a batch, dim=1 are the queries":
-            {"weigh": lambda scores, may: F.softmax(scores.masked_fill(~may, -math.inf), 1)},
+        "the mask is transposed, or the wrong way round: the first token may see itself alone": (
+            {"mask": lambda may: may.T},
+            {"mask": lambda may: ~may},
+        ),
+        "a token does not skip itself": (
+            {"mask": lambda may: may.tril(-1)},
+            {"weigh": lambda scores, may: weigh(scores, may.tril(-1)).nan_to_num()},
+        ),
+        "what must one query's weights add up to? In a batch, dim=1 are the queries": {
+            "weigh": lambda scores, may: F.softmax(scores.masked_fill(~may, -math.inf), 1)
+        },
         "scores are not yet weights": {"weigh": lambda scores, may: scores},
-        "e⁰ is 1: the score of a later token must be minus infinity":
-            {"weigh": lambda scores, may: F.softmax(scores * may, 2)},
-        "NaN: 0 times infinity? Or a row of -inf: does each token see itself?":
-            {"weigh": lambda scores, may: torch.full_like(scores, math.nan)},
+        "e⁰ is 1: the score of a later token must be minus infinity": {
+            "weigh": lambda scores, may: F.softmax(scores * may, 2)
+        },
+        "NaN: 0 times infinity? Or a row of -inf: does each token see itself?": {
+            "weigh": lambda scores, may: torch.full_like(scores, math.nan)
+        },
         "the weights mix values, not keys": {"mix": lambda A, Q, K, V: A @ K},
         "the weights mix values, not queries": {"mix": lambda A, Q, K, V: A @ Q},
         "each row of the weights belongs to one query: do not transpose them": {"mix": lambda A, Q, K, V: A.mT @ V},
@@ -133,5 +159,9 @@ exercise("debug-self-attention", attend,
     claim="it is causal self-attention",
     verified="weights, output and gradients of input and parameters are right, for two sizes",
     hint="write the shape of each step next to it: which width does a score sum over, and who may see whom?",
-    use=use, trained=True, together=2, parts=("the weights", "the output"),
-)  # fmt: skip
+    use=use,
+    reference=call,
+    trained=True,
+    together=2,
+    parts=("the weights", "the output"),
+)

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer
-from d2lmini_exercises.engine import Case, exercise
+from d2lmini_exercises.engine import Case, WrongAnswer, exercise
 
 Loss = Callable[[Any], Any]
 _MOST = 100  # heads that are read
@@ -54,10 +53,16 @@ def read_heads(found: Any) -> list[int] | None:
 
 
 def prune(
-    loss: Loss, num_heads: int, keep: int,
-    *, change: Callable[[float], float] = float, start: float = math.inf, place: int = 0, fresh: bool = True,
+    loss: Loss,
+    num_heads: int,
+    keep: int,
+    *,
+    change: Callable[[float], float] = float,
+    start: float = math.inf,
+    place: int = 0,
+    fresh: bool = True,
     reopen: bool = False,
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """The heads that stay, right unless told otherwise.
 
     Each round looks for the smallest loss below `start`, or, if it is not `fresh`, below that of the last round; where
@@ -103,45 +108,56 @@ TWINS = (  # the second of the twins 2 and 4 is worth a little more
     "- 0.01 * g[4]"
 )
 LOSSES: tuple[tuple[str, int, int], ...] = (
-    (TWINS, 6, 4), (TWINS, 6, 6),
+    (TWINS, 6, 4),
+    (TWINS, 6, 6),
     # neither the first head nor the last one goes first, nor the one that takes the place of 1
-    ("2e7 - 5e6 * g[0] - 1e4 * g[1] - 4e6 * g[2] - 3e6 * g[3]", 4, 2), (TWINS, 6, 1),
+    ("2e7 - 5e6 * g[0] - 1e4 * g[1] - 4e6 * g[2] - 3e6 * g[3]", 4, 2),
+    (TWINS, 6, 1),
     ("0.05 - 0.01 * g[0] - 0.02 * g[1] + 0.03 * g[2]", 3, 2),  # head 2 does harm
     # head 0 alone is better than 1 or 2 alone, but it is the one that is missed least while both are there
     ("9 - 4.1 * g[1] - 4 * g[2] - g[0] * (5 - 3 * (g[1] + g[2]) + 1.1 * g[1] * g[2])", 3, 1),
     ("7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2", 5, 2),  # 1 and 2 are worth 4 together and nothing alone
-    (TWINS, 6, 5), ("g[0]", 1, 1),
+    (TWINS, 6, 5),
+    ("g[0]", 1, 1),
     ("2 - 4 * g[0] - 3 * g[1] - g[2]", 3, 2),  # a score below 0 is a loss as well
     ("60 - sum((10 - i) * g[i] for i in range(10))", 10, 9),  # more heads than the models of the chapter have
-)  # fmt: skip
+)
 FEW = "keep heads are to be left: how often does your loop run?"
-exercise("prune-carefully",
+exercise(
+    "prune-carefully",
     prune,
     tuple(Case(f"num_heads, keep = {n}, {keep}; loss = lambda g: {code}") for code, n, keep in LOSSES),
     {
-        "return the heads that stay, not those that go":
-            lambda loss, n, keep: sorted({*range(n)} - {*prune(loss, n, keep)}),
+        "return the heads that stay, not those that go": lambda loss, n, keep: sorted(
+            {*range(n)} - {*prune(loss, n, keep)}
+        ),
         FEW: tuple(lambda loss, n, keep, by=by: prune(loss, n, max(keep + by, 0)) for by in (-1, 1)),
         "does each round begin with a fresh comparison? Its losses may all be larger than those of the last one": tuple(
             {"fresh": False, "place": place} for place in (0, 1, -1)
         ),
         "is each choice made afresh? After one twin has gone, how important is the other?": {"reopen": True},
-        "those are the least missed ones: they go, the others stay":
-            ({"change": lambda loss: -loss}, {"change": lambda loss: -loss, "reopen": True}),
+        "those are the least missed ones: they go, the others stay": (
+            {"change": lambda loss: -loss},
+            {"change": lambda loss: -loss, "reopen": True},
+        ),
         "losses may be as large as you like: what is the first of them compared with?": (
             *({"start": start, "place": place} for start in (10, 100, 1e4, 1e6) for place in (0, 1, -1)),
             {"change": lambda loss: min(loss, 100.0)},
         ),
-        "begin with all heads: which set with one head fewer has the lowest loss? Go on from there":
-            (prune_forward, prune_best),
-        "losses are below 0 here, and -5 is smaller than -2: which head goes first?":
-            ({"change": abs}, {"change": lambda loss: max(0.0, loss)}),
+        "begin with all heads: which set with one head fewer has the lowest loss? Go on from there": (
+            prune_forward,
+            prune_best,
+        ),
+        "losses are below 0 here, and -5 is smaller than -2: which head goes first?": (
+            {"change": abs},
+            {"change": lambda loss: max(0.0, loss)},
+        ),
     },
     claim="at each step the least missed head goes",
     verified="measured again after each removal: one of two twins stays",
     hint="for each head that is left: the loss without it and without those that went before. Remove the smallest",
     use=use,
-)  # fmt: skip
+)
 
 
 def every(num_heads: int) -> list[tuple[int, int]]:
@@ -149,12 +165,16 @@ def every(num_heads: int) -> list[tuple[int, int]]:
 
 
 def find(
-    loss: Loss, num_heads: int,
-    *, excess: Callable[[float, float, float], float] = lambda both, a, b: both - a - b, best: Any = max,
+    loss: Loss,
+    num_heads: int,
+    *,
+    excess: Callable[[float, float, float], float] = lambda both, a, b: both - a - b,
+    best: Any = max,
     skip: Callable[[int, int, int], bool] = lambda i, j, n: False,
     off: Callable[[int, int], tuple[int, ...]] = lambda i, j: (i, j),
-    start: float = -float("inf"), nothing: tuple[int, int] = (0, 1),
-) -> tuple[int, int]:  # fmt: skip
+    start: float = -float("inf"),
+    nothing: tuple[int, int] = (0, 1),
+) -> tuple[int, int]:
     """The twins, right unless told otherwise: the best pair of those that are not skipped, if beyond `start`."""
     cost = {
         some: loss_without(loss, num_heads, some) - loss_without(loss, num_heads, ())
@@ -199,22 +219,26 @@ MODELS = (
     # 0 and 1 stand in for each other, and each has much to do besides; 2 and 3 are small twins
     "6 * (1 - max(g[0], g[1])) + 9 * (1 - g[0]) + 5 * (1 - g[1]) + 3 * (1 - max(g[2], g[3])) + 20 * (1 - g[4])",
     "0.5 + 2 * (1 - max(g[0], g[3])) + 3 * (1 - g[1])",
-    "0.5 + 1 - max(g[0], g[1]) + 1.5 * (1 - max(g[2], g[5])) + 3 * (1 - g[3])", "1 - max(g[0], g[1])",
+    "0.5 + 1 - max(g[0], g[1]) + 1.5 * (1 - max(g[2], g[5])) + 3 * (1 - g[3])",
+    "1 - max(g[0], g[1])",
     "1 - max(g[0], g[1]) + 3 * g[2]",  # removing head 2 helps
     "max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3]))",  # removing 0 and 1 together helps
     "[1, -2, -1, -2, 3, -3, 1, 3][int(4 * g[0] + 2 * g[1] + g[2])]",
     # no difference is positive, whichever pair a search begins with and however low
     "1e7 * (1 - g[0] * g[1]) + 1e7 * (1 - g[0] * g[2]) + 2e6 * (1 - g[1] * g[2])",
-    "1e7 * (1 - g[0] * g[1]) + 2e6 * (1 - g[0] * g[2]) + 1e7 * (1 - g[1] * g[2])", "1 - g[0] * g[1]",
+    "1e7 * (1 - g[0] * g[1]) + 2e6 * (1 - g[0] * g[2]) + 1e7 * (1 - g[1] * g[2])",
+    "1 - g[0] * g[1]",
     # removing 0 or 1 alone helps
     "3 * g[0] + 3 * g[1] - 5 * max(g[0], g[1]) + 0.5 * (1 - max(g[2], g[3])) + 10",
     # head 2 has two lesser twins
     "3 * (1 - max(g[0], g[1])) + 2 * (1 - max(g[2], g[3])) + 2 * (1 - max(g[2], g[4]))",
     "2 * (1 - g[0] * g[1]) + 2 * (1 - g[0] * g[2]) + 0.5 * (1 - g[1] * g[2])",
     "4 * (1 - g[0]) + 2 * (1 - max(g[3], g[9])) + 1 - max(g[1], g[2])",  # more heads than a model of the chapter
-)  # fmt: skip
+)
 SIZES = (6, 6, 5, 4, 4, 5, 4, 6, 2, 3, 4, 3, 3, 3, 2, 4, 5, 3, 10)
-exercise("find-twins", find,
+exercise(
+    "find-twins",
+    find,
     tuple(Case(f"num_heads = {n}; loss = lambda g: {code}") for code, n in zip(MODELS, SIZES, strict=True)),
     {
         "no difference is positive here: the largest one counts all the same, the one that is least below 0": (
@@ -223,27 +247,36 @@ exercise("find-twins", find,
         ),
         "a removal may help: its cost is then negative. Keep the sign": tuple(
             {"excess": lambda both, a, b, whole=whole, cut=cut: whole(both) - cut(a) - cut(b)}
-            for cut in (abs, bound) for whole in (cut, float)
+            for cut in (abs, bound)
+            for whole in (cut, float)
         ),
-        "these two cost less together than the sum: the right difference, but the wrong end of it":
-            ({"best": min}, {"excess": lambda both, a, b: abs(both - a - b)}),
+        "these two cost less together than the sum: the right difference, but the wrong end of it": (
+            {"best": min},
+            {"excess": lambda both, a, b: abs(both - a - b)},
+        ),
         "of these two the ratio is largest; a difference counts: cost of both minus the single costs, each once": tuple(
             {"excess": lambda both, a, b, eps=eps: both / (a + b + eps)} for eps in (1e-6, 1e-9)
         ),
-        "these two cost most together, as heads with different tasks may: what do they cost beyond the sum?":
-            {"excess": lambda both, a, b: both},
+        "these two cost most together, as heads with different tasks may: what do they cost beyond the sum?": {
+            "excess": lambda both, a, b: both
+        },
         "begin with the whole model, where all gates are 1, and remove": lambda loss, n: find(lambda g: loss(1 - g), n),
         "two differences may differ by less than 1: do you round them?": tuple(
             {"excess": lambda both, a, b, cut=cut: cut(both - a - b)} for cut in (round, int)
         ),
         "the first and the last head count, too, and twins need not be neighbours: which pairs do you try?": (
-            {"skip": lambda i, j, n: i == 0}, {"skip": lambda i, j, n: j == n - 1}, {"skip": lambda i, j, n: j > i + 1}
+            {"skip": lambda i, j, n: i == 0},
+            {"skip": lambda i, j, n: j == n - 1},
+            {"skip": lambda i, j, n: j > i + 1},
         ),
         "open the gates again before you close those of the next pair": {"off": lambda i, j: (*range(i, j + 1),)},
-        "these two cost least together; what is left beyond the single costs, each once?":
-            {"best": min, "excess": lambda both, a, b: both},
+        "these two cost least together; what is left beyond the single costs, each once?": {
+            "best": min,
+            "excess": lambda both, a, b: both,
+        },
     },
     claim="the removal of both costs most beyond the sum",
     verified="the two heads that can stand in for each other, not the two that cost most",
-    hint="cost of both, minus cost of the first alone, minus cost of the second alone; the largest one", use=use_twins,
-)  # fmt: skip
+    hint="cost of both, minus cost of the first alone, minus cost of the second alone; the largest one",
+    use=use_twins,
+)

@@ -42,8 +42,12 @@ def test_what_is_measured_is_told(text: Path) -> None:
 
 @each_framework
 def test_code_fits_on_a_screen(text: Path) -> None:
-    lines = [line for cell in from_text(text.read_text("utf-8")).cells for line in cell.source.splitlines()
-             if cell.cell_type == "code"]  # fmt: skip
+    lines = [
+        line
+        for cell in from_text(text.read_text("utf-8")).cells
+        for line in cell.source.splitlines()
+        if cell.cell_type == "code"
+    ]
     assert max(map(len, lines)) <= LONGEST_CODE_LINE
 
 

@@ -22,8 +22,11 @@ def read(chapter: str) -> Any:
 @pytest.mark.parametrize("chapter", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
 def test_a_number_in_a_sentence_was_measured_or_comes_from_somewhere(chapter: str) -> None:
     notebook, elsewhere = read(chapter), ELSEWHERE.get(chapter, {})
-    unmeasured = {told.text: notebook.cells[told.cell].source for told in find_numbers(notebook)
-                  if not is_measured(told, notebook)}  # fmt: skip
+    unmeasured = {
+        told.text: notebook.cells[told.cell].source
+        for told in find_numbers(notebook)
+        if not is_measured(told, notebook)
+    }
     unknown = {number: source for number, source in unmeasured.items() if number not in elsewhere}
     assert not unknown, f"{chapter}: no cell of the section shows these numbers, and numbers.toml does not know them"
     assert set(elsewhere) == set(unmeasured), "numbers.toml lists what the chapter shows, or does not tell"

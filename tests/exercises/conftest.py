@@ -6,9 +6,9 @@ from types import FrameType
 
 import pytest
 
-from d2lmini_exercises import shelter
+from d2lmini_exercises.engine import sandbox
 
-stop = shelter._stop
+stop = sandbox._stop
 
 
 def stop_later_in_tools(signum: int, frame: FrameType | None) -> None:
@@ -19,4 +19,4 @@ def stop_later_in_tools(signum: int, frame: FrameType | None) -> None:
 
 @pytest.fixture(autouse=True)
 def _alarm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelter, "_stop", stop_later_in_tools)
+    monkeypatch.setattr(sandbox, "_stop", stop_later_in_tools)

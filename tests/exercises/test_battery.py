@@ -14,7 +14,8 @@ import pytest
 import torch
 
 import d2lmini as d2l
-from d2lmini_exercises import list_exercises, shelter
+from d2lmini_exercises import list_exercises
+from d2lmini_exercises.engine import sandbox
 from tests.exercises.answers import RIGHT
 from tests.exercises.attacks import FORMS, HOSTILE, UNTRAINED, WRONGS, Change, alter, take_example
 
@@ -116,7 +117,7 @@ def loop(*_: Any, **__: Any) -> None:
 
 @parametrize(FUNCTIONS, ["loop"], by_kind=True)
 def test_an_endless_loop_ends(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelter, "SECONDS", 0.02)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.02)
     assert "and was stopped" in run(name, loop)
 
 

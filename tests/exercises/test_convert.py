@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from d2lmini_exercises.convert import convert_tensor
-from d2lmini_exercises.core import WrongAnswer, expect_close, is_near
+from d2lmini_exercises.engine import WrongAnswer, convert_tensor, is_near
+from d2lmini_exercises.engine.core import expect_close
 
 
 def count() -> Iterator[int]:

@@ -13,9 +13,10 @@ from torch import nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini_exercises import core, list_exercises
-from d2lmini_exercises.core import checker, find_exercise
-from d2lmini_exercises.prediction import Number
+from d2lmini_exercises import list_exercises
+from d2lmini_exercises.engine import Number, WrongAnswer, checker, core, sandbox
+from d2lmini_exercises.engine.core import find_exercise
+from d2lmini_exercises.engine.prediction import Prediction
 from tests.exercises.answers import RIGHT, WRONG
 from tools.marking.plan import read_book
 
@@ -76,11 +77,11 @@ def list_mistakes() -> list[tuple[str, str, Any]]:
     return [(name, *each) for name, data in found if hasattr(data, "list_mistakes") for each in data.list_mistakes()]
 
 
-@pytest.mark.parametrize(("name", "hint", "mistake"), list_mistakes())
-def test_each_mistake_gets_its_own_hint(name: str, hint: str, mistake: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    d2l.check(name, mistake)
-    out = capsys.readouterr().out
-    assert out.startswith(f"✗ {name}: ") and out.partition("\n  hint: ")[2].strip() == hint, out
+@pytest.mark.parametrize(("name", "hint", "judge"), list_mistakes())
+def test_each_mistake_gets_its_own_hint(name: str, hint: str, judge: Callable[[], str]) -> None:
+    with pytest.raises(WrongAnswer) as wrong, sandbox.keep_state():
+        judge()
+    assert wrong.value.hint == hint, f"{name}: {wrong.value.symptom}"
 
 
 @pytest.mark.thorough
@@ -95,9 +96,15 @@ def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pyt
 @pytest.mark.parametrize("name", list_exercises())
 def test_an_exercise_has_answers(name: str) -> None:
     assert RIGHT.get(name), f"no right answer to {name!r} in tests/exercises/answers, RIGHT"
-    assert any(name == exercise for exercise, _, _ in WRONG), (
-        f"no wrong answer to {name!r} in tests/exercises/answers, WRONG"
+    assert any(name == other for other, *_ in [*WRONG, *list_mistakes()]), (
+        f"no mistake is listed, nor a wrong answer to {name!r} in tests/exercises/answers, WRONG"
     )
+
+
+def test_no_listed_mistake_is_among_the_wrong_answers() -> None:
+    listed = [(name, hint) for name, hint, _ in list_mistakes()]
+    again = [(name, part) for name, _, part in WRONG for other, hint in listed if name == other and part in hint]
+    assert not again, f"tests/exercises/answers, WRONG: {again} are listed as mistakes, and a test hands those in"
 
 
 def test_answers_belong_to_exercises() -> None:
@@ -160,7 +167,7 @@ def test_a_name_is_taken_once() -> None:
 @pytest.mark.parametrize("mistakes", [{"half": 4.0, "a quarter": 4.001}, {"the right one": (2.0, 8.0)}])
 def test_two_hints_for_one_number_are_refused(mistakes: dict[str, float | tuple[float, ...]]) -> None:
     with pytest.raises(ValueError, match="mistakes of the width must give different numbers"):
-        Number("the width", 8.0, hint="count", mistakes=mistakes)
+        Prediction({Number("the width", 8.0, "count"): mistakes}, "")
 
 
 def test_one_hint_may_be_for_several_numbers(capsys: pytest.CaptureFixture[str]) -> None:

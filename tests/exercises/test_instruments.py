@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer
 from d2lmini_exercises.encoder_decoder.caching import count_numbers
-from d2lmini_exercises.gradients import expect_gradients
+from d2lmini_exercises.engine import WrongAnswer
+from d2lmini_exercises.engine.gradients import expect_gradients
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,10 @@ def test_ours_is_the_layer_of_pytorch(dtype: str) -> None:
         queries, keys, upstream = map(T, same.inputs)
         queries.requires_grad_()
         keys.requires_grad_()
-        Q, K, V = ((X @ W[name].T).unflatten(2, (same.num_heads, -1)).transpose(1, 2)
-                   for X, name in ((queries, "W_q"), (keys, "W_k"), (keys, "W_v")))  # fmt: skip
+        Q, K, V = (
+            (X @ W[name].T).unflatten(2, (same.num_heads, -1)).transpose(1, 2)
+            for X, name in ((queries, "W_q"), (keys, "W_k"), (keys, "W_v"))
+        )
         mask = None if valid_lens is None else torch.arange(6) < T(valid_lens).reshape(2, 1, -1, 1)
         output = F.scaled_dot_product_attention(Q, K, V, mask).transpose(1, 2).flatten(2) @ W["W_o"].T
         (upstream * output).sum().backward()

@@ -55,7 +55,7 @@ HANDED_IN: dict[str, tuple[list[str], str, str]] = {
     "check-replaced": (["d2l.check = lambda *a, **k: print('✓ predict-mixture: fine')", WRONG], "wrong", HINT),
     "package-shadowed": (["class d2l:\n    check = lambda *a, **k: print('✓')", WRONG], "wrong", "not the package"),
     "checker-replaced": (
-        ["from d2lmini_exercises import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'", WRONG],
+        ["from d2lmini_exercises.engine import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'", WRONG],
         "wrong",
         HINT,
     ),

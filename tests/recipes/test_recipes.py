@@ -87,9 +87,11 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> MiniBook:
     folder = tmp_path_factory.mktemp("copy") / "book"
     made = shutil.ignore_patterns("_build", "*.egg-info", "*.pdf", "*.epub", "student", "otter", "slides")
     anywhere = shutil.ignore_patterns(".*", "__pycache__")
-    shutil.copytree(ROOT, folder, ignore=lambda here, names: {
-        *anywhere(here, names), *(made(here, names) if here == str(ROOT) else ())
-    })  # fmt: skip
+    shutil.copytree(
+        ROOT,
+        folder,
+        ignore=lambda here, names: {*anywhere(here, names), *(made(here, names) if here == str(ROOT) else ())},
+    )
     make_environment(folder)
     return MiniBook(folder)
 
@@ -136,7 +138,10 @@ def test_each_recipe_that_a_failing_check_names_is_there() -> None:
 
 def test_each_file_that_the_page_names_is_there() -> None:
     named = set(re.findall(r"`(?:[\w/-]+/)?(\w[\w.-]*\.(?:py|md|toml|yml|txt|mplstyle))`", PAGE))
-    there = {path.name for folder in ("book", "d2lmini", "d2lmini_exercises", "tests", "tools") for path in
-             (ROOT / folder).rglob("*")} | {path.name for path in ROOT.iterdir()}  # fmt: skip
+    there = {
+        path.name
+        for folder in ("book", "d2lmini", "d2lmini_exercises", "tests", "tools")
+        for path in (ROOT / folder).rglob("*")
+    } | {path.name for path in ROOT.iterdir()}
     made = {"x.md", "my-chapter.md", *re.findall(r"^:caption: [\w/-]*/([\w.-]+)", PAGE, re.MULTILINE)}
     assert len(named) > 15 and named <= there | made, named - there - made

@@ -22,9 +22,23 @@ NAMES = {
 }
 # Those that ask for no more than a notice; MPL-2.0 asks for the source of its own files alone, if they are changed.
 ALLOWED = {
-    "0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC-BY-4.0", "CC0-1.0", "ISC",
-    "LLVM-exception", "MIT", "MIT-CMU", "MPL-2.0", "OFL-1.1", "PSF-2.0", "Zlib",
-}  # fmt: skip
+    "0BSD",
+    "Apache-2.0",
+    "BSD",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC-BY-4.0",
+    "CC0-1.0",
+    "ISC",
+    "LLVM-exception",
+    "MIT",
+    "MIT-CMU",
+    "MPL-2.0",
+    "OFL-1.1",
+    "PSF-2.0",
+    "Zlib",
+}
 # What the metadata do not say, or say of a part that is not installed, as their files were read.
 READ = {
     "axe-playwright-python": {"MIT"},

@@ -18,8 +18,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import d2lmini as d2l
-from d2lmini_exercises import core
-from d2lmini_exercises.shelter import limit_time
+from d2lmini_exercises.engine import core
+from d2lmini_exercises.engine.sandbox import limit_time
 
 _check, _limit_time, _dumps, _write, _CHECKERS = d2l.check, limit_time, json.dumps, os.write, dict(core._CHECKERS)
 

@@ -17,9 +17,16 @@ from tools.repository import read_version
 
 # What serves a screen alone: buttons, folds, icons, search. The rest of the site's extension works on paper too.
 SCREEN = {
-    "jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphinx_book_theme", "sphinx_comments",
-    "sphinx_copybutton", "sphinx_multitoc_numbering", "sphinx_thebe", "sphinx_togglebutton",
-}  # fmt: skip
+    "jupyter_book",
+    "notfound.extension",
+    "sphinx.ext.intersphinx",
+    "sphinx_book_theme",
+    "sphinx_comments",
+    "sphinx_copybutton",
+    "sphinx_multitoc_numbering",
+    "sphinx_thebe",
+    "sphinx_togglebutton",
+}
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
 SCREEN_PARTS = {"theme", "description", "folds", "search", "cards", "figures", "package", "weight", "styles"}
 

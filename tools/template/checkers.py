@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from d2lmini_exercises.core import list_in_order
-from d2lmini_exercises.engine import exercise
-from d2lmini_exercises.prediction import Number, prediction
+from d2lmini_exercises.engine import Number, exercise, list_in_order, prediction
 
 prediction(
     "NAME-mean",
-    Number(
-        "the mean",
-        14.0,
-        hint="what do the four values add up to?",
-        mistakes={
+    {
+        Number("the mean", 14.0, "what do the four values add up to?"): {
             "that is the sum of the three: how many are they?": 42.0,
             "three values are left, not four": 10.5,
             "the mean changes if the value that goes differs from it": 12.0,
-        },
-    ),
+        }
+    },
     right="what is left adds up to 42",
 )
 

@@ -123,11 +123,6 @@ def by_loop(X: Tensor, valid_lens: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
-def filled(X: Tensor, valid_lens: Tensor, fill: float) -> Tensor:
-    may = shown(X, valid_lens)
-    return F.softmax(X.masked_fill(~may, fill), -1) * may.any(-1, keepdim=True)
-
-
 def saturation(queries: Tensor, keys: Tensor, scale: float) -> Any:
     scores = torch.einsum("nd,nmd->nm", queries, keys)
     return sorted(F.softmax(scale * scores, 1).amax(1).tolist())[len(queries) // 2]
@@ -165,7 +160,6 @@ WRONG: list[tuple[str, Any, str]] = [
         attend(hide=lambda s, may: s.clamp(-1e4, 1e4).masked_fill(~may, -math.inf)),
         "has a limit cut them off?",
     ),
-    ("debug-masked-softmax", lambda X, lens: filled(X, lens, -1e38), "below every score"),
     ("debug-masked-softmax", softmax(fill=-3.4e38), "does every constant in your code fit?"),
     ("debug-masked-softmax", additive_mask, "too late for the gradient"),
     ("use-saturation", 100, "print each median"),

@@ -42,25 +42,6 @@ def change(**changed: Any) -> Any:
     }
 
 
-def square(state: Any, i: int) -> Any:
-    """The matrix of queries (0), keys (1) or values (2)."""
-    return state["in_proj_weight"].chunk(3)[i]
-
-
-def unturned(state: Any, num_heads: int) -> Any:
-    """No matrix transposed."""
-    d = state["out_proj.weight"].shape[0]
-    kernels = {name: square(state, i).reshape(d, num_heads, -1) for i, name in enumerate(NAMES)}
-    return port(state, num_heads) | kernels | {"output": state["out_proj.weight"].reshape(num_heads, -1, d)}
-
-
-def interleaved(state: Any, num_heads: int) -> Any:
-    """Head i gets every entry i, i + h, ..."""
-    d = state["out_proj.weight"].shape[0]
-    kernels = {name: square(state, i).T.reshape(d, -1, num_heads).mT for i, name in enumerate(NAMES)}
-    return port(state, num_heads) | kernels
-
-
 RIGHT: dict[str, list[Any]] = {
     "transposed-kernel": [60, np.float32(60)],
     "port-a-layer": [port, port_in_numpy],
@@ -71,20 +52,11 @@ RIGHT: dict[str, list[Any]] = {
 }
 WRONG: list[tuple[str, Any, str]] = [
     ("transposed-kernel", 45, "what does the transpose of a rotation do"),
-    ("port-a-layer", unturned, "a kernel begins with the inputs"),
-    ("port-a-layer", interleaved, "side by side"),
     ("port-a-layer", change(query_bias=lambda s, h: s["in_proj_bias"].chunk(3)[0]), "write the shape"),
     ("port-a-layer", change(query=lambda s, h: 1.001 * port(s, h)["query"]), "none is changed"),
     ("port-a-layer", lambda s, h: {name: port(s, h)[name] for name in NAMES}, "the names are"),
     ("port-a-layer", change(query=lambda s, h: "kernel"), "return a tensor"),
-    ("port-a-mask", lambda a, p: a[None, None] | p[:, None, None], "both masks have to be turned round"),
-    ("port-a-mask", lambda a, p: ~a[None, None] | ~p[:, None, None], "and, not or"),
-    ("port-a-mask", lambda a, p: ~a[None, None] & p[:, None, None], "True means padding"),
-    ("port-a-mask", lambda a, p: a[None, None] & ~p[:, None, None], "True means hidden"),
-    ("port-a-mask", lambda a, p: ~a[None, None] & ~p[:, None, :, None], "you hide queries"),
-    ("port-a-mask", lambda a, p: ~a.mT[None, None] & ~p[:, None, None], "exchanged"),
     ("port-a-mask", lambda a, p: ~a[None, None] | p[:, None, None], "for one query"),
     ("port-a-mask", lambda a, p: ~a & ~p[:, None], "write the shape of each step"),
     ("port-a-mask", lambda a, p: (~a & ~p[:, None])[:, None].float(), "refuses a mask of numbers"),
-    ("port-a-mask", lambda a, p: ~a.expand(2, 1, *a.shape), "padding hides nothing"),
 ]

@@ -94,8 +94,13 @@ def test_it_equals_pytorchs_in_values_and_gradients(
     result = mha(*inputs, **restricted, need_weights=need_weights)
     output = result[0] if need_weights else result
 
-    exact = d2l.MultiHeadAttention(*(layer.in_features for layer in (mha.W_k, mha.W_q, mha.W_v)), mha.W_o.out_features,
-                                   num_heads, 0.0, mha.W_q.bias is not None).double()  # fmt: skip
+    exact = d2l.MultiHeadAttention(
+        *(layer.in_features for layer in (mha.W_k, mha.W_q, mha.W_v)),
+        mha.W_o.out_features,
+        num_heads,
+        0.0,
+        mha.W_q.bias is not None,
+    ).double()
     exact.load_state_dict(mha.state_dict())
     same = [tensor.detach().double().requires_grad_() for tensor in inputs]
     seen = may.any(-1, keepdim=True)  # (batch, num_heads, queries, 1)

@@ -40,8 +40,12 @@ def test_relative_bias_is_a_number_for_each_clipped_offset() -> None:
     layer.table.data[:] = torch.tensor([[10.0], [20]]) + torch.arange(5)  # offsets -2..2
     _, _, bias = layer(torch.zeros(1, 2, 5, 4), torch.zeros(1, 2, 5, 4))
     assert bias[0].tolist() == [
-        [12, 13, 14, 14, 14], [11, 12, 13, 14, 14], [10, 11, 12, 13, 14], [10, 10, 11, 12, 13], [10, 10, 10, 11, 12]
-    ]  # fmt: skip
+        [12, 13, 14, 14, 14],
+        [11, 12, 13, 14, 14],
+        [10, 11, 12, 13, 14],
+        [10, 10, 11, 12, 13],
+        [10, 10, 10, 11, 12],
+    ]
     assert torch.equal(bias[1], bias[0] + 10)
 
 

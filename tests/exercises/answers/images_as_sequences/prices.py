@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.images_as_sequences import price
+from d2lmini_exercises.images_as_sequences.prices import price
 
 
 def priced_with_loops(model: Any, X: Tensor, y: Tensor, which: Tensor, size: int) -> float:

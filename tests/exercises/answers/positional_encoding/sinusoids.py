@@ -114,7 +114,6 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("predict-positions", (7, 32, 2.83), "what is the largest 2j?"),
     ("predict-positions", (100, 5, 2.83), "put δ = 0"),
     ("predict-positions", (100, 32, 0.05), "there is one pair"),
     ("odd-width", for_even_only, "how many cosines?"),

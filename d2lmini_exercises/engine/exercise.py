@@ -10,7 +10,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -19,17 +19,18 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from d2lmini_exercises.convert import convert_arrays, convert_tensor
-from d2lmini_exercises.core import CALLED, WrongAnswer, expect_close, expect_function, is_near, register
-from d2lmini_exercises.gradients import expect_gradients
-from d2lmini_exercises.same import describe_change, is_same
+from d2lmini_exercises.engine.convert import convert_arrays, convert_tensor
+from d2lmini_exercises.engine.core import CALLED, WrongAnswer, expect_close, expect_function, is_near, register
+from d2lmini_exercises.engine.equality import are_equal, describe_change
+from d2lmini_exercises.engine.gradients import expect_gradients
 
 __all__ = ["Case", "Exercise", "call", "draw", "exercise"]
 
 Answer = Callable[..., Any]
-Mistake = Mapping[str, Any] | Answer  # what the right answer is told, or an answer of its own
+Mistake = Mapping[str, Any] | Answer  # keywords of the right answer, or an answer of its own
 Given = dict[str, Any]
 Outcome = Any  # what an answer returned, or the exception that it raised
+Run = Callable[..., Any]  # an answer as a function of the arguments of a case
 
 
 def draw(seed: int, *, most: int = 2, **shapes: tuple[int, ...]) -> str:
@@ -68,7 +69,7 @@ class Exercise:
 
     Attributes:
         name: as in the chapter.
-        right: a right answer; what its keywords are told makes it wrong. It returns a tensor, a number, or several.
+        right: a right answer; its keywords make it wrong. It returns a tensor, a number, or several.
         cases: inputs, the plainest first.
         mistakes: the hint for each, and what makes it: keywords of `right`, or an answer; or several of these.
         claim: what a right answer is, as a sentence; `{}` stands for the part.
@@ -76,6 +77,7 @@ class Exercise:
         hint: for what makes none of the mistakes.
         use: how an answer is used on the arguments of a case, which it names behind the answer. It may raise
             `WrongAnswer` for what is no answer at all.
+        reference: how `right` is used, with or without keywords, if it is called in another way than an answer.
         trained: whether the gradient must be right as well.
         together: how many mistakes may be made at once.
         parts: what several results are called in a report, if the answer returns more than one.
@@ -90,6 +92,7 @@ class Exercise:
     verified: str
     hint: str
     use: Callable[..., Any] = call
+    reference: Callable[..., Any] | None = None
     trained: bool = False
     together: int = 1
     parts: tuple[str, ...] = ()
@@ -99,17 +102,25 @@ class Exercise:
         """Judge an answer: the sentence for a right one.
 
         Raises:
+            WrongAnswer: if it is none, or as `judge` does.
+        """
+        expect_function(answer)
+        return self.judge(partial(self.use, answer))
+
+    def judge(self, run: Run) -> str:
+        """Judge what is called with the arguments of a case: the sentence for what is right.
+
+        Raises:
             WrongAnswer: with the first input on which it is wrong, and the hint for the mistake that agrees with it so
                 far.
         """
-        expect_function(answer)
         found: list[Outcome] = []
-        written: WrongAnswer | None = None  # told last, since a wrong number with a hint says more
+        written: WrongAnswer | None = None  # raised last, since a wrong number with a hint says more
         for i, case in enumerate(self.cases):
             given = self.make(i)
             own = copy.deepcopy(given)
-            found.append(self._run(answer, case, own))
-            changed = next((name for name in given if not is_same(own[name], given[name])), "")
+            found.append(self._run(run, case, own))
+            changed = next((name for name in given if not are_equal(own[name], given[name])), "")
             wrong = not self._agrees(found[-1], self._expect(i), case.tolerance)
             hint = self._explain(found) if wrong else ""
             if changed and not written:
@@ -123,19 +134,19 @@ class Exercise:
             raise written
         for i, case in enumerate(self.cases):
             if self.trained and case.trained:
-                self._compare_gradients(answer, i)
+                self._compare_gradients(run, i)
         return self.verified
 
-    def _compare_gradients(self, answer: Answer, case: int) -> None:
+    def _compare_gradients(self, run: Run, case: int) -> None:
         given = self.make(case)
         floats = {name: own for name, own in given.items() if isinstance(own, Tensor) and own.is_floating_point()}
 
-        def run(one: Answer, *leaves: Tensor) -> Any:
-            found = self._use(one, {**self.make(case), **dict(zip(floats, leaves, strict=True))})
+        def differentiate(one: Run, *leaves: Tensor) -> Any:
+            found = _call(one, {**self.make(case), **dict(zip(floats, leaves, strict=True))})
             return torch.cat([part.flatten() for part in found]) if self.parts else found
 
-        right = partial(run, self.right)
-        expect_gradients(partial(run, answer), right, given=self.cases[case].code, **floats)
+        right = partial(differentiate, self._refer())
+        expect_gradients(partial(differentiate, run), right, given=self.cases[case].code, **floats)
 
     def describe_untried(self) -> str:
         """What a tick does not say."""
@@ -149,47 +160,50 @@ class Exercise:
         names: Given = {"torch": torch, "nn": nn, "F": F, "d2l": d2l}
         exec(self.cases[case].code, names)  # noqa: S102 (our own line)
         used = self.right if self.use is call else self.use
-        told = [p.name for p in inspect.signature(used).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-        return {name: names[name] for name in told[self.use is not call :]}
+        names_used = [p.name for p in inspect.signature(used).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        return {name: names[name] for name in names_used[self.use is not call :]}
 
-    def list_mistakes(self) -> list[tuple[str, Answer]]:
-        """Each mistake as an answer, with its hint."""
-        return [(hint, one if callable(one) else partial(self.right, **one)) for hint, one in self._list_single()]
+    def list_mistakes(self) -> list[tuple[str, Callable[[], str]]]:
+        """The hint for each mistake, and what judges it."""
+        return [(hint, partial(self.judge, self._bind(one))) for hint, one in self._list_single()]
 
     def _list_single(self) -> Iterator[tuple[str, Mistake]]:
         for hint, some in self.mistakes.items():
             yield from ((hint, one) for one in (some if isinstance(some, tuple) else (some,)))
 
-    @cache  # noqa: B019 (there are as many exercises as the book has)
-    def _list_all(self) -> list[tuple[str, Answer]]:
-        """The mistakes, then those of several at once, with the hint of the first."""
-        listed = self.list_mistakes()
-        told = [(hint, one) for hint, one in self._list_single() if not callable(one)]
-        for size in range(2, self.together + 1):
-            for some in combinations(told, size):
-                knobs = {key: one[key] for _, one in some for key in one}
-                if len(knobs) == sum(len(one) for _, one in some):  # no two of the same line
-                    listed.append((some[0][0], partial(self.right, **knobs)))
-        return listed
+    def _refer(self, **keywords: Any) -> Run:
+        """The right answer, or what these keywords make of it."""
+        return partial(self.reference or self.use, partial(self.right, **keywords))
 
-    @cache  # noqa: B019
-    def _try(self, mistake: int, case: int) -> Outcome:
+    def _bind(self, mistake: Mistake) -> Run:
+        return partial(self.use, mistake) if callable(mistake) else self._refer(**mistake)
+
+    @cached_property
+    def _wrong(self) -> list[tuple[str, Callable[[int], Outcome]]]:
+        """The mistakes, then those of several at once, with the hint of the first: what each gives for a case."""
+        runs = [(hint, self._bind(one)) for hint, one in self._list_single()]
+        by_keywords = [(hint, one) for hint, one in self._list_single() if not callable(one)]
+        for size in range(2, self.together + 1):
+            for some in combinations(by_keywords, size):
+                keywords = {key: one[key] for _, one in some for key in one}
+                if len(keywords) == sum(len(one) for _, one in some):  # no two of the same line
+                    runs.append((some[0][0], self._refer(**keywords)))
+        return [(hint, cache(partial(self._try, run))) for hint, run in runs]
+
+    def _try(self, run: Run, case: int) -> Outcome:
         try:
-            return self._use(self._list_all()[mistake][1], self.make(case))
+            return _call(run, self.make(case))
         except Exception as error:
             return error
 
-    @cache  # noqa: B019
-    def _expect(self, case: int) -> Outcome:
-        return self._use(self.right, self.make(case))
+    @cached_property
+    def _expect(self) -> Callable[[int], Outcome]:
+        """What the right answer gives for a case."""
+        return cache(lambda case: _call(self._refer(), self.make(case)))
 
-    def _use(self, answer: Answer, given: Given) -> Any:
-        torch.manual_seed(0)  # who draws numbers draws the same ones
-        return convert_arrays(self.use(answer, *given.values()))
-
-    def _run(self, answer: Answer, case: Case, given: Given) -> Outcome:
+    def _run(self, run: Run, case: Case, given: Given) -> Outcome:
         try:
-            return self._use(answer, given)
+            return _call(run, given)
         except WrongAnswer as wrong:
             claim, *rest = wrong.symptom.split("\n")
             if not any(line.startswith("  for ") for line in rest):
@@ -203,8 +217,8 @@ class Exercise:
 
     def _explain(self, found: list[Outcome]) -> str:
         """The hint for the first mistake that gives what the answer has given, on all inputs so far."""
-        for mistake, (hint, _) in enumerate(self._list_all()):
-            if all(self._agrees(one, self._try(mistake, i), self.cases[i].tolerance) for i, one in enumerate(found)):
+        for hint, outcome in self._wrong:
+            if all(self._agrees(one, outcome(i), self.cases[i].tolerance) for i, one in enumerate(found)):
                 return hint
         return ""
 
@@ -229,18 +243,23 @@ class Exercise:
         pairs = [(got, expected, claim)]
         if self.parts:
             if not isinstance(got, (tuple, list)) or len(got) != len(self.parts):
-                told = f"return {' and '.join(self.parts)}, in a tuple"
-                raise WrongAnswer(claim.replace("{}", "it"), hint or told, given=case.code, got=type(got).__name__)
+                form = f"return {' and '.join(self.parts)}, in a tuple"
+                raise WrongAnswer(claim.replace("{}", "it"), hint or form, given=case.code, got=type(got).__name__)
             claim = claim if "{}" in claim else f"{claim}: {{}}"
             pairs = [(*both, claim.replace("{}", part)) for *both, part in zip(got, expected, self.parts, strict=True)]
-        told = hint or case.hint or self.hint
+        hint_used = hint or case.hint or self.hint
         for one, right, claim in pairs:
             wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)
             tensor = convert_tensor(one, wanted)
             if tensor is not None and tensor.shape != wanted.shape and hint:
                 shapes = {"expected": tuple(wanted.shape), "got": tuple(tensor.shape)}
                 raise WrongAnswer(claim, hint, given=case.code, **shapes)
-            expect_close(one, wanted, claim=claim, given=case.code, hint=told, tolerance=case.tolerance)
+            expect_close(one, wanted, claim=claim, given=case.code, hint=hint_used, tolerance=case.tolerance)
+
+
+def _call(run: Run, given: Given) -> Any:
+    torch.manual_seed(0)  # who draws numbers draws the same ones
+    return convert_arrays(run(*given.values()))
 
 
 def _is_near(found: Any, expected: Any, tolerance: float) -> bool:
@@ -260,9 +279,9 @@ def exercise(
     right: Answer,
     cases: Sequence[Case | str],
     mistakes: Mapping[str, Mistake | tuple[Mistake, ...]],
-    **told: Any,
+    **rest: Any,
 ) -> Exercise:
     """Register an exercise; a case may be its line of code alone. What else there is to tell, see `Exercise`."""
-    found = Exercise(name, right, tuple(Case(one) if isinstance(one, str) else one for one in cases), mistakes, **told)
+    found = Exercise(name, right, tuple(Case(one) if isinstance(one, str) else one for one in cases), mistakes, **rest)
     register(name, found, trained=found.trained, untried=found.describe_untried)
     return found

@@ -18,8 +18,8 @@ import pytest
 import torch
 
 import d2lmini as d2l
-from d2lmini_exercises import shelter
-from d2lmini_exercises.reports import shorten
+from d2lmini_exercises.engine import sandbox
+from d2lmini_exercises.engine.reports import shorten
 from tests.exercises.attacks import Unwritable
 
 
@@ -117,8 +117,8 @@ def wait(*_: Any) -> None:
 def test_an_endless_answer_is_stopped(
     answer: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelter, "SECONDS", 0.05)
-    monkeypatch.setattr(shelter, "_AGAIN", 0.01)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.05)
+    monkeypatch.setattr(sandbox, "_AGAIN", 0.01)
     handler = signal.getsignal(signal.SIGALRM)
     assert "your answer had not ended after 0.05 seconds, and was stopped" in check_measurement(answer, capsys)
     assert signal.getsignal(signal.SIGALRM) is handler and signal.getitimer(signal.ITIMER_REAL) == (0, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.core import WrongAnswer, expect_close
+from d2lmini_exercises.engine.core import WrongAnswer, expect_close
 
 _CLAIM = "it can be trained: the gradient with respect to {} is the right one"
 _CUT = "what cuts the result off? detach(), .data, no_grad, item(), tolist() and a tensor made again from numbers do"

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises import shelter
-from d2lmini_exercises.convert import convert_tensor, get_rounding, read_number, read_numbers
-from d2lmini_exercises.reports import WrongAnswer, is_long, name_shape, shorten
-from d2lmini_exercises.shelter import TooLong, is_untouched, keep_state, limit_printing, limit_time
+from d2lmini_exercises.engine import sandbox
+from d2lmini_exercises.engine.convert import convert_tensor, get_rounding, read_number, read_numbers
+from d2lmini_exercises.engine.reports import WrongAnswer, is_long, name_shape, shorten
+from d2lmini_exercises.engine.sandbox import TooLong, is_untouched, keep_state, limit_printing, limit_time
 
 __all__ = [
     "Mistakes",
@@ -123,7 +123,7 @@ def check(name: str, answer: Any, *, hint: bool = True) -> None:
     if answer is None:
         print(f"{name}: not attempted yet")
         return
-    seconds = shelter.SECONDS
+    seconds = sandbox.SECONDS
     verdict, clue = f"✗ {name}: ", ""
     try:
         with keep_state(), limit_printing(), limit_time(seconds):
@@ -234,8 +234,8 @@ def _compare(got: Tensor, expected: Tensor, tolerance: float) -> dict[str, Any]:
         return {"expected": expected, "got": got}
     differs = ~_compare_entries(got, expected, tolerance)
     place = tuple(differs.nonzero()[0].tolist())
-    told = f"{shorten(expected[place])} at {list(place)}, the first of {differs.sum()} places that differ"
-    return {"expected": told, "got": f"{shorten(got[place])} there"}
+    wanted = f"{shorten(expected[place])} at {list(place)}, the first of {differs.sum()} places that differ"
+    return {"expected": wanted, "got": f"{shorten(got[place])} there"}
 
 
 def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float = 1e-4) -> str:

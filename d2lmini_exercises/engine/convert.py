@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.reports import WrongAnswer, shorten
+from d2lmini_exercises.engine.reports import WrongAnswer, shorten
 
 _HUGE = 10**7
 _MANY = 10**4

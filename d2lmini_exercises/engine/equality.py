@@ -20,7 +20,7 @@ def describe_change(own: Any) -> str:
     return _OF_CONTAINERS.format(kind=kind.__name__) if kind in (list, dict, set) else IN_PLACE
 
 
-def is_same(now: Any, before: Any) -> bool:  # noqa: PLR0911 (a line for each kind of value)
+def are_equal(now: Any, before: Any) -> bool:  # noqa: PLR0911 (a line for each kind of value)
     """Whether two values are equal, tensors entry by entry; NaN is NaN. Of a module the numbers and settings count."""
     if type(now) is not type(before):
         return False
@@ -29,13 +29,13 @@ def is_same(now: Any, before: Any) -> bool:  # noqa: PLR0911 (a line for each ki
         same = (now.shape, now.dtype, now.requires_grad) == kind
         return same and bool(((now == before) | (now.isnan() & before.isnan())).all())
     if isinstance(before, nn.Module):
-        return is_same(_hold(now), _hold(before))
+        return are_equal(_hold(now), _hold(before))
     if isinstance(before, dict):
-        return [*now] == [*before] and all(is_same(now[key], entry) for key, entry in before.items())
+        return [*now] == [*before] and all(are_equal(now[key], entry) for key, entry in before.items())
     if isinstance(before, (list, tuple)):
-        return len(now) == len(before) and all(map(is_same, now, before))
+        return len(now) == len(before) and all(map(are_equal, now, before))
     if "__eq__" not in vars(type(before)) and hasattr(before, "__dict__"):  # a copy of an object of our own
-        return now is before or is_same(vars(now), vars(before))
+        return now is before or are_equal(vars(now), vars(before))
     return bool(np.all(now == before))
 
 
