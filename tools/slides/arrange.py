@@ -85,12 +85,13 @@ def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Bl
         return [shorten(block)] if block.kind != "heading" else [], []
     if above == "title":
         return [block], []
+    leads = below.kind in ("math_block", "predict") or (below.kind == "code" and block.source[-1] == ":")
     sentences, fit = split_sentences(block.source), 1 if above == "picture" else 2
-    first = next((n for n in range(len(sentences), 1, -1) if count_lines(" ".join(sentences[:n])) <= fit), 1)
+    most = max(1, len(sentences) - leads)
+    first = next((n for n in range(most, 1, -1) if count_lines(" ".join(sentences[:n])) <= fit), 1)
     said, rest = ([], sentences) if above in ("paragraph", "predict") else (sentences[:first], sentences[first:])
-    if below.kind not in ("math_block", "predict") and not (below.kind == "code" and block.source[-1] == ":"):
-        rest = []
-    return [Block("paragraph", " ".join(said))] if said else [], [Block("paragraph", part) for part in rest[-1:]]
+    said, rest = ([Block("paragraph", " ".join(part))] if part else [] for part in (said, rest[-1:] if leads else []))
+    return said, rest
 
 
 def show_code(block: Block) -> list[Block]:
