@@ -99,12 +99,3 @@ def test_the_keyboard_leads_from_the_first_slide_to_the_last(window: Any) -> Non
     assert len(seen) > len(set(seen))  # what answers a question comes with a press of its own
     window.keyboard.press("Home")
     assert window.evaluate("Reveal.isFirstSlide()")
-
-
-def test_the_speaker_sees_the_notes(window: Any) -> None:
-    open_deck(window, CHAPTERS[0], "#/1")
-    said = list_slides(CHAPTERS[0])[1].xpath("string(.//aside//p[last()])")
-    with window.expect_popup() as opened:
-        window.keyboard.press("s")
-    notes = opened.value.locator(".speaker-controls-notes .value")
-    notes.get_by_text(said).wait_for()

@@ -25,6 +25,7 @@ ROOM = 540  # pixels below a title
 LARGE = 330  # a slide that takes less, and has only text, has larger letters
 MOST_LINES = 12  # of code that is shown
 SENTENCE = "**In one sentence.**"
+HEADINGS = ("title", "heading")
 EXERCISE = re.compile(r"^### (Exercise .+)$", re.MULTILINE)
 EXERCISES = "{}\n\nIn `notebooks/{}.ipynb`, each with a checker that answers with hints."
 
@@ -34,7 +35,7 @@ class Slide:
     """One slide, with the text of the chapter up to the next one."""
 
     title: str
-    level: int = 2
+    front: bool = False
     blocks: list[Block] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -46,19 +47,15 @@ class Arrangement(Preprocessor):
         """Replace the cells of a notebook by those of its slides."""
         slides, above, lead = [Slide("")], "", list[Block]()
         for block, below in pairwise([*read_main(notebook), Block("heading", "")]):
-            if block.kind == "heading":
-                marks, _, title = block.source.partition(" ")
-                slides.append(Slide(title, len(marks)))
-            shown, leads = choose(block, above, below) if slides[-1].level > 1 or above == "title" else ([], [])
+            if block.kind in HEADINGS:
+                slides.append(Slide(block.source.lstrip("# "), block.kind == "title"))
+            shown, leads = choose(block, above, below) if not slides[-1].front or above == "title" else ([], [])
             for piece in shown:
                 place(slides, [*lead, piece])
                 lead = []
-            if block.kind not in ("heading", "code") and block.source not in slides[-1].notes:
+            if block.cell is None and block.kind not in HEADINGS and block.source not in slides[-1].notes:
                 slides[-1].notes.append(block.source)
-            above = shown[-1].kind if shown else "paragraph"
-            if block.kind == "heading":
-                above = "title" if slides[-1].level == 1 else "heading"
-            lead = leads
+            above, lead = block.kind, leads
         titles = [f"- {title}" for cell in notebook.cells for title in EXERCISE.findall(cell.source)]
         text = EXERCISES.format("\n".join(titles), resources["metadata"]["name"])
         slides += [Slide("Exercises", blocks=[Block("bullet_list", text)])] if titles else []
@@ -71,7 +68,7 @@ def read_main(notebook: NotebookNode) -> Iterator[Block]:
     for cell in notebook.cells:
         if is_aside(cell) or cell.metadata.get("slideshow", {}).get("slide_type") == "skip":
             continue
-        for block in read_blocks(cell.source) if cell.cell_type == "markdown" else [Block("code", cell.source, cell)]:
+        for block in read_blocks(cell.source) if cell.cell_type == "markdown" else show_code(cell):
             if block.source == "## Exercises":
                 return
             yield block
@@ -79,30 +76,28 @@ def read_main(notebook: NotebookNode) -> Iterator[Block]:
 
 def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Block]]:
     """What a block shows, and what of it comes with the next one, if that shows anything."""
-    if block.kind == "code":
-        return show_code(block), []
-    if block.kind != "paragraph" or block.source.startswith(SENTENCE):
-        return [shorten(block)] if block.kind != "heading" else [], []
-    if above == "title":
-        return [block], []
-    leads = below.kind in ("math_block", "predict") or (below.kind == "code" and block.source[-1] == ":")
+    if block.kind in HEADINGS:
+        return [], []
+    if block.kind != "paragraph" or block.source.startswith(SENTENCE) or above == "title":
+        return [shorten(block)], []
+    leads = below.kind in ("math_block", "predict") or (below.cell is not None and block.source[-1] == ":")
     sentences, fit = split_sentences(block.source), 1 if above == "picture" else 2
     most = max(1, len(sentences) - leads)
     first = next((n for n in range(most, 1, -1) if count_lines(" ".join(sentences[:n])) <= fit), 1)
     said, rest = ([], sentences) if above in ("paragraph", "predict") else (sentences[:first], sentences[first:])
-    said, rest = ([Block("paragraph", " ".join(part))] if part else [] for part in (said, rest[-1:] if leads else []))
-    return said, rest
+    pieces = (" ".join(said), "".join(rest[-1:]) if leads else "")
+    shown, later = ([Block("paragraph", piece)] if piece else [] for piece in pieces)
+    return shown, later
 
 
-def show_code(block: Block) -> list[Block]:
+def show_code(cell: NotebookNode) -> list[Block]:
     """What a cell of code shows: its figure or table alone, or what it prints, below its code if that is short."""
-    cell = block.cell
     pictures = [output for output in cell.outputs if output.get("data", {}).keys() & PICTURES]
     cell.outputs = [output for output in pictures or cell.outputs if 'class="touch"' not in str(output.get("data"))]
     if pictures or "hide-input" in cell.metadata.get("tags", []) or len(cell.source.splitlines()) > MOST_LINES:
         cell.metadata.transient = {"remove_source": True}
         return [Block("picture" if pictures else "code", "", cell)] if cell.outputs else []
-    return [block]
+    return [Block("code", cell.source, cell)]
 
 
 def place(slides: list[Slide], group: list[Block]) -> None:
@@ -111,7 +106,7 @@ def place(slides: list[Slide], group: list[Block]) -> None:
     full = sum(map(estimate, [*slide.blocks, *group])) > ROOM
     asks, shows = group[-1].kind == "predict", group[-1].kind == "picture"
     if kinds and (full or (asks and kinds & {"picture", "code"}) or (shows and "predict" in kinds)):
-        slides.append(slide := Slide(slide.title, min(slide.level, 2), notes=slide.notes[-1:]))
+        slides.append(slide := Slide(slide.title, notes=slide.notes[-1:]))
     for block in group:
         block.later = bool(slide.blocks) and (asks or bool(kinds & {"predict", "picture", "code"}))
         block.joined = block is not group[0] and block.cell is None
@@ -125,10 +120,10 @@ def make_cell(source: str, kind: str) -> NotebookNode:
 
 def lay_out(slide: Slide) -> list[NotebookNode]:
     """The cells of a slide: its title, its notes, and what it shows."""
-    heading = make_cell(f"{'#' * min(slide.level, 2)} {slide.title}", "slide")
+    heading = make_cell(f"{'#' if slide.front else '##'} {slide.title}", "slide")
     height, said = sum(map(estimate, slide.blocks)), all(block.cell is None for block in slide.blocks)
     sparse, dense = said and height < LARGE, said and height > ROOM
-    heading.metadata.size = "front" if slide.level == 1 else "large" if sparse else "dense" if dense else "plain"
+    heading.metadata.size = "front" if slide.front else "large" if sparse else "dense" if dense else "plain"
     cells = [heading, make_cell("\n\n".join(slide.notes), "notes")]
     for block in slide.blocks:
         if block.joined:

@@ -71,7 +71,7 @@ def read_blocks(source: str) -> Iterator[Block]:
     for token in PARSER.parse(source):
         if token.level or token.nesting < 0 or token.map is None:
             continue
-        kind = token.type.removesuffix("_open")
+        kind = "title" if token.tag == "h1" else token.type.removesuffix("_open")
         for piece in re.split(rf"(?={re.escape(PREDICT)})", "\n".join(lines[slice(*token.map)])):
             if piece.strip():
                 yield Block("predict" if piece.startswith(PREDICT) else kind, piece.strip())

@@ -30,7 +30,7 @@ def estimate(block: Block) -> int:
         drawn = any("image/svg+xml" in output.get("data", {}) for output in block.cell.outputs)
         return FIGURE if drawn else CODE * count(block.cell)[0] + 64
     if block.kind == "math_block":
-        return BETWEEN + FORMULA + FORMULA // 2 * block.source.count(r"\\\\")
+        return BETWEEN + FORMULA + FORMULA // 2 * block.source.count(r"\\")
     frame = 32 if block.kind == "predict" else 9 * block.source.count("\n")
     return BETWEEN + frame + LINE * count_lines(block.source)
 
