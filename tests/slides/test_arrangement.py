@@ -73,8 +73,8 @@ def test_what_is_shown_follows_from_the_shape() -> None:
         heading,  # never a picture below its question
         ("-", "draw()"),
         ("fragment", "7"),
+        ("fragment", "Seven. And more."),
         heading,  # what has no room
-        ("-", "Seven. And more."),
         ("-", "This leads to:\n\n$$\nx\n$$"),
         ("-", "**In one sentence.** It is seven."),
         ("slide", "## Exercises"),
