@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from tools.notebooks import (
     to_text,
 )
 from tools.repository import repository_url, setup_cell
-from tools.slides.arrange import Arrangement
 
 pytestmark = pytest.mark.recipe("A chapter")
 
@@ -228,6 +226,7 @@ def test_only_known_metadata(chapter: str) -> None:
         assert set(cell.metadata) <= CELL_METADATA | own, f"{where}: metadata {sorted(cell.metadata)}; {REFRESH}"
         tags = set(cell.metadata.get("tags", []))
         assert tags <= TAGS, f"{where}: tags {sorted(tags - TAGS)}; a chapter uses {sorted(TAGS)}"
+        assert cell.metadata.get("slideshow", {}) in ({}, {"slide_type": "skip"}), f"{where}: slides are only skipped"
         assert cell.cell_type in ("code", "markdown"), f"{where}: only code and Markdown"
     collapsed = [cell.id for _, cell in cells(chapter) if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
     assert read(chapter).metadata.get("colab", {}).get("collapsed_sections", []) == collapsed, f"{chapter}; {REFRESH}"
@@ -242,8 +241,3 @@ def test_the_notebook_is_small(chapter: str) -> None:
     assert size <= MOST_KIB, (
         f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw fewer points, or print less"
     )
-
-
-@each_chapter
-def test_the_slides_find_what_they_show(chapter: str) -> None:
-    Arrangement().preprocess(deepcopy(read(chapter)), {"metadata": {"name": chapter}})

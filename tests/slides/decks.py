@@ -10,11 +10,11 @@ import nbformat
 from lxml import html
 
 from tools import ROOT
+from tools.notebooks import list_chapters
 from tools.slides import FOLDER
-from tools.slides.__main__ import list_decks
 
-CHAPTERS = list(list_decks())
-LECTURE = range(8, 26)  # how many slides a chapter has: half a lecture, or a whole one
+CHAPTERS = list_chapters()
+LECTURE = range(8, 31)  # how many slides a chapter has: half a lecture, or a whole one
 
 
 @functools.cache

@@ -1,8 +1,7 @@
 """The chapters as slides: `make slides`.
 
-The metadata `slideshow` of a cell, which JupyterLab and VS Code can edit, says whether it is on a slide. `trim` chooses
-what is shown of a text, `arrange` puts the slides together, `markup` writes them as HTML, and `build` makes the decks,
-which work in a folder and without a network.
+`arrange` finds by rule what is shown of a chapter, `measure` how much room it takes, `markup` writes it as HTML. The
+decks work in a folder and without a network.
 """
 
 import sys

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from base64 import b64encode
-from functools import partial
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import Any
-from unicodedata import east_asian_width
 
 import nbformat
 import yaml
@@ -23,25 +20,15 @@ from traitlets.config import Config
 from tools import ROOT
 from tools.notebooks import NOTEBOOKS, list_chapters
 from tools.slides import FOLDER
-from tools.slides.arrange import Arrangement, slide_type
+from tools.slides.arrange import Arrangement
 from tools.slides.markup import to_html, to_line
+from tools.slides.measure import measure
 
 HERE, STYLES = Path(__file__).parent, ROOT / "book/_static"
 # Of the package that brings reveal.js; of the pages; and our own.
 REVEALS = ("LICENSE", "dist/reveal.js", "dist/reset.css", "dist/reveal.css", "plugin/notes/notes.js")
 SHEETS = ("reveal/dist/reset.css", "reveal/dist/reveal.css", "fonts.css", "book.css", "formulas.css", "slides.css")
-GAP, WIDE = 4, 88  # letters: between two columns, and of a table that fits in its full size
 SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
-
-
-def list_decks() -> dict[str, int]:
-    """The chapters with a cell on a slide, in the order of the contents, and their numbers; another has no deck."""
-    numbered = enumerate((NOTEBOOKS / f"{name}.ipynb" for name in list_chapters()), start=1)
-    return {
-        path.stem: number
-        for number, path in numbered
-        if any(slide_type(cell) == "slide" for cell in nbformat.read(path, as_version=4).cells)
-    }
 
 
 def draw(output: NotebookNode, cell: NotebookNode) -> str:
@@ -55,39 +42,10 @@ def draw(output: NotebookNode, cell: NotebookNode) -> str:
     return f'<figure><img src="data:{kind};base64,{coded}" alt="{escape(alt)}">{below}</figure>'
 
 
-def measure_table(html: str) -> tuple[int, int]:
-    """The lines of a table, and its letters from side to side; in a wide one, long names of columns take two lines."""
-    rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in html.split("<tr>")[1:]]
-    columns = [[measure_line(unescape(entry)) for entry in column] for column in zip(*rows, strict=True)]
-    letters = sum(max(column) + GAP for column in columns)
-    if letters <= WIDE:
-        return len(rows), letters
-    return len(rows) + 1, sum(max((column[0] + 1) // 2, *column[1:]) + GAP for column in columns)
-
-
-def measure(cell: NotebookNode) -> str:
-    """How many lines and letters a cell shows: its style makes it as large as the slide allows."""
-    hidden = cell.metadata.get("transient", {}).get("remove_source", False)
-    lines = [] if hidden else cell.source.splitlines()
-    tall, wide = 0, 1
-    for output in cell.outputs:
-        data = output.get("data", {})
-        if "text/html" in data:
-            tall, wide = measure_table(data["text/html"])
-        elif "image/svg+xml" not in data:
-            lines += (output.get("text") or data.get("text/plain", "")).splitlines()
-    return f"--lines: {tall + len(lines) or 1}; --letters: {max([wide, *(measure_line(line) + 3 for line in lines)])}"
-
-
-def measure_line(line: str) -> int:
-    """The letters of a line; a Chinese one is as wide as two."""
-    return sum(1 + (east_asian_width(letter) in "WF") for letter in line)
-
-
-def make_exporter(chapters: list[str]) -> SlidesExporter:
+def make_exporter() -> SlidesExporter:
     """nbconvert's exporter of slides, with our arrangement, our template and nothing from a network."""
     config = Config()
-    config.TemplateExporter.filters = {"say": partial(to_html, chapters=chapters), "draw": draw, "measure": measure}
+    config.TemplateExporter.filters = {"say": to_html, "draw": draw, "measure": measure}
     return SlidesExporter(
         config=config,
         template_name="deck",
@@ -99,7 +57,7 @@ def make_exporter(chapters: list[str]) -> SlidesExporter:
 
 def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> dict[str, Any]:
     """Write the deck of a chapter, and tell the index of it."""
-    notebook = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4)
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
     opening = text.partition("\n\n")[0]
     resources = {"metadata": {"name": name}, "title": title, "book": book, "kicker": f"Chapter {number}"}
@@ -113,9 +71,8 @@ def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
-    chapters = list_decks()
-    exporter = make_exporter(list(chapters))
-    decks = [write_deck(exporter, name, number, book) for name, number in chapters.items()]
+    exporter = make_exporter()
+    decks = [write_deck(exporter, name, number, book) for number, name in enumerate(list_chapters(), start=1)]
     index = Environment(loader=FileSystemLoader(HERE), autoescape=False).get_template("index.html.j2")  # noqa: S701 - titles are markup
     for name in REVEALS:
         target = FOLDER / "reveal" / name

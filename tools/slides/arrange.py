@@ -1,10 +1,16 @@
-"""A chapter's notebook as slides: which cells begin one, what is shown of them, what the speaker has in the notes."""
+"""A chapter's notebook as slides, by rule: what a section shows follows from its shape, never from its words.
+
+Shown are headings, predictions, formulas, lists, tables, figures, what is printed, short code, and the sentence of a
+section; of a paragraph right below one of them its first sentence, and of one that leads to the next its last. Folds
+and exercises are left out, and cells of the slide type *skip*. All text is in the notes of the speaker.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import pairwise
 from typing import Any
 
 from nbconvert.preprocessors import Preprocessor
@@ -12,152 +18,117 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from tools.notebooks import is_aside
-from tools.slides.trim import Block, Part, choose, read_parts, trim
+from tools.slides.markup import Block, read_blocks, shorten, split_sentences
+from tools.slides.measure import PICTURES, count_lines, estimate
 
-SHOWN = ("slide", "fragment", "notes")
-MOST_LINES = 12  # of code that is shown with what it prints; a longer cell shows what it prints alone
-PICTURES = {"image/svg+xml", "image/png", "text/html"}  # figures and tables
-BREAK = "---"  # among what a cell shows: what comes after it stands on the next slide
-SPARSE = 620  # letters: a slide with fewer, and nothing but text, has larger ones; a formula counts as ten
-FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
+ROOM = 540  # pixels below a title
+LARGE = 330  # a slide that takes less, and has only text, has larger letters
+MOST_LINES = 12  # of code that is shown
+SENTENCE = "**In one sentence.**"
+HEADINGS = ("title", "heading")
 EXERCISE = re.compile(r"^### (Exercise .+)$", re.MULTILINE)
-EXERCISES = """## Exercises
-
-{exercises}
-
-In `notebooks/{name}.ipynb`, each with a checker that answers with hints.
-"""
+EXERCISES = "{}\n\nIn `notebooks/{}.ipynb`, each with a checker that answers with hints."
 
 
 @dataclass
 class Slide:
-    """One slide: its cells, and the whole text that they were taken from."""
+    """One slide, with the text of the chapter up to the next one."""
 
     title: str
-    level: int = 2
-    cells: list[NotebookNode] = field(default_factory=list)
+    front: bool = False
+    blocks: list[Block] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def slide_type(cell: NotebookNode) -> str:
-    """What a cell is in the deck: only what says so is in it."""
-    chosen = cell.metadata.get("slideshow", {}).get("slide_type", "skip")
-    return chosen if chosen in SHOWN else "skip"
-
-
-def make_cell(blocks: list[Block], kind: str = "-") -> NotebookNode:
-    """A cell of text for a slide."""
-    cell = new_markdown_cell("\n\n".join(block.source for block in blocks))
-    cell.metadata.slideshow = {"slide_type": kind}
-    return cell
-
-
-def hides_code(cell: NotebookNode) -> bool:
-    """Whether only what a cell shows is on the slide: figures and tables speak for themselves."""
-    shows = cell.metadata.get("slideshow", {}).get("shows")
-    if shows:
-        return "code" not in shows
-    pictures = any(output.get("data", {}).keys() & PICTURES for output in cell.outputs)
-    return pictures or (bool(cell.outputs) and len(cell.source.splitlines()) > MOST_LINES)
-
-
 class Arrangement(Preprocessor):
-    """Puts the slides of a notebook together, so that nbconvert's own preprocessor finds where they begin and end."""
+    """Puts the slides together, so that nbconvert's own preprocessor finds where they begin and end."""
 
     def preprocess(self, notebook: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         """Replace the cells of a notebook by those of its slides."""
-        name = resources["metadata"]["name"]
-        slides: list[Slide] = []
-        title = ""  # the heading that we are below
-        below_exercises = False
-        for cell in notebook.cells:
-            if is_aside(cell):
-                continue
-            parts = read_parts(cell.source) if cell.cell_type == "markdown" else []
-            kind = slide_type(cell)
-            below_exercises |= any(part.heading == "Exercises" for part in parts)
-            if kind == "notes" or (parts and kind == "skip" and slides and not below_exercises):
-                slides[-1].notes.append(cell.source)
-            elif parts and kind != "skip":
-                add_text(slides, cell, parts, title, name)
-            elif cell.cell_type == "code" and kind != "skip":
-                add_code(slides, cell, title)
-            title = next((part.heading for part in reversed(parts) if part.heading), title)
-        titles = [title for cell in notebook.cells for title in EXERCISE.findall(cell.source)]
-        if titles:
-            text = EXERCISES.format(exercises="\n".join(f"- {title}" for title in titles), name=name)
-            slides.append(Slide("Exercises", 2, [make_cell(read_parts(text)[0].blocks)]))
-        notebook.cells = [cell for slide in slides for cell in lay_out(slide)]
+        slides, above, lead = [Slide("")], "", list[Block]()
+        for block, below in pairwise([*read_main(notebook), Block("heading", "")]):
+            if block.kind in HEADINGS:
+                slides.append(Slide(block.source.lstrip("# "), block.kind == "title"))
+            shown, leads = choose(block, above, below) if not slides[-1].front or above == "title" else ([], [])
+            for piece in shown:
+                place(slides, [*lead, piece])
+                lead = []
+            if block.cell is None and block.kind not in HEADINGS and block.source not in slides[-1].notes:
+                slides[-1].notes.append(block.source)
+            above, lead = block.kind, leads
+        titles = [f"- {title}" for cell in notebook.cells for title in EXERCISE.findall(cell.source)]
+        text = EXERCISES.format("\n".join(titles), resources["metadata"]["name"])
+        slides += [Slide("Exercises", blocks=[Block("bullet_list", text)])] if titles else []
+        notebook.cells = [cell for slide in slides if slide.blocks for cell in lay_out(slide)]
         return notebook, resources
 
 
-def add_text(slides: list[Slide], cell: NotebookNode, parts: list[Part], title: str, name: str) -> None:
-    """Add what a cell of text shows. A heading begins a slide, whatever the type of the cell.
-
-    Raises:
-        SystemExit: if the cell chooses what it does not have.
-    """
-    shows = cell.metadata.slideshow.get("shows", [])
-    missing = set(shows) - {BREAK}
-    groups = [list(group) for breaks, group in groupby(shows, BREAK.__eq__) if not breaks] or [[]]
-    for part in parts:
-        begins = bool(part.heading) or slide_type(cell) == "slide" or not slides
-        if part.heading.startswith("Exercise"):  # the last slide names them
+def read_main(notebook: NotebookNode) -> Iterator[Block]:
+    """The blocks above the exercises that are not folded; a cell of code is one block."""
+    for cell in notebook.cells:
+        if is_aside(cell) or cell.metadata.get("slideshow", {}).get("slide_type") == "skip":
             continue
-        for group in groups:
-            shown = choose(part, group, missing) if shows else trim(part)
-            if shown or not (shows or part.blocks):  # a heading alone may stand above code
-                add_part(slides, part, shown, part.heading or title, begins)
-                begins = True
-    if missing:
-        wanted = " or ".join(sorted(map(repr, missing)))
-        raise SystemExit(f"{name}: nothing begins with {wanted} in the cell that begins with {cell.source[:40]!r}")
+        for block in read_blocks(cell.source) if cell.cell_type == "markdown" else show_code(cell):
+            if block.source == "## Exercises":
+                return
+            yield block
 
 
-def add_part(slides: list[Slide], part: Part, shown: list[Block], title: str, begins: bool) -> None:
-    """Add what is shown of a part: a prediction comes after the words, and never below a picture."""
-    said = [block for block in shown if block.kind != "predict"]
-    asked = [block for block in shown if block.kind == "predict"]
-    if begins:
-        slides.append(Slide(title, part.level or 2))
-    if said:
-        slides[-1].cells.append(make_cell(said, "-" if begins else "fragment"))
-    keep(slides[-1], part)
-    if asked and any(cell.get("outputs") for cell in slides[-1].cells):
-        slides.append(Slide(title))
-        keep(slides[-1], part)
-    if asked:
-        slides[-1].cells.append(make_cell(asked, "fragment" if slides[-1].cells else "-"))
+def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Block]]:
+    """What a block shows, and what of it comes with the next one, if that shows anything."""
+    if block.kind in HEADINGS:
+        return [], []
+    if block.kind != "paragraph" or block.source.startswith(SENTENCE) or above == "title":
+        return [shorten(block)], []
+    leads = below.kind in ("math_block", "predict") or (below.cell is not None and block.source[-1] == ":")
+    sentences, fit = split_sentences(block.source), 1 if above == "picture" else 2
+    most = max(1, len(sentences) - leads)
+    first = next((n for n in range(most, 1, -1) if count_lines(" ".join(sentences[:n])) <= fit), 1)
+    said, rest = ([], sentences) if above in ("paragraph", "predict") else (sentences[:first], sentences[first:])
+    pieces = (" ".join(said), "".join(rest[-1:]) if leads else "")
+    shown, later = ([Block("paragraph", piece)] if piece else [] for piece in pieces)
+    return shown, later
 
 
-def keep(slide: Slide, part: Part) -> None:
-    """Give the speaker of a slide the whole text of a part."""
-    if part.text and part.text not in slide.notes:
-        slide.notes.append(part.text)
-
-
-def add_code(slides: list[Slide], cell: NotebookNode, title: str) -> None:
-    """Add what a cell of code shows."""
-    kind = slide_type(cell)
-    if kind == "slide" or not slides:
-        slides.append(Slide(title))
-        kind = "-"
-    if hides_code(cell):
-        cell.metadata.transient = {"remove_source": True}
+def show_code(cell: NotebookNode) -> list[Block]:
+    """What a cell of code shows: its figure or table alone, or what it prints, below its code if that is short."""
     pictures = [output for output in cell.outputs if output.get("data", {}).keys() & PICTURES]
-    if "output" not in cell.metadata.slideshow.get("shows", ["output"]):
-        cell.outputs = []
-    elif pictures:  # what is printed beside a figure or a table would take its room
-        cell.outputs = pictures
-    cell.metadata.slideshow = {"slide_type": kind}
-    slides[-1].cells.append(cell)
+    cell.outputs = [output for output in pictures or cell.outputs if 'class="touch"' not in str(output.get("data"))]
+    if pictures or "hide-input" in cell.metadata.get("tags", []) or len(cell.source.splitlines()) > MOST_LINES:
+        cell.metadata.transient = {"remove_source": True}
+        return [Block("picture" if pictures else "code", "", cell)] if cell.outputs else []
+    return [Block("code", cell.source, cell)]
+
+
+def place(slides: list[Slide], group: list[Block]) -> None:
+    """Put what stays together on the last slide, or on a new one if there is no room, or if it would tell too much."""
+    slide, kinds = slides[-1], {block.kind for block in slides[-1].blocks}
+    full = sum(map(estimate, [*slide.blocks, *group])) > ROOM
+    asks, shows = group[-1].kind == "predict", group[-1].kind == "picture"
+    if kinds and (full or (asks and kinds & {"picture", "code"}) or (shows and "predict" in kinds)):
+        slides.append(slide := Slide(slide.title, notes=slide.notes[-1:]))
+    for block in group:
+        block.later = bool(slide.blocks) and (asks or bool(kinds & {"predict", "picture", "code"}))
+        block.joined = block is not group[0] and block.cell is None
+    slide.blocks += group
+
+
+def make_cell(source: str, kind: str) -> NotebookNode:
+    """A cell of text."""
+    return new_markdown_cell(source, metadata={"slideshow": {"slide_type": kind}})
 
 
 def lay_out(slide: Slide) -> list[NotebookNode]:
-    """The cells of a slide: its title, what it shows, and its notes before anything that comes later."""
-    heading = make_cell([Block("heading", f"{'#' * min(slide.level, 2)} {slide.title}")], "slide")
-    text = "\n".join(FORMULA.sub("x" * 10, cell.source) for cell in slide.cells)
-    sparse = len(text) + 30 * text.count("\n") < SPARSE and all(cell.cell_type == "markdown" for cell in slide.cells)
-    heading.metadata.size = "front" if slide.level == 1 else "large" if sparse else "plain"
-    notes = make_cell([Block("paragraph", "\n\n".join(slide.notes))], "notes")
-    return [heading, *([notes] if slide.notes else []), *slide.cells]
+    """The cells of a slide: its title, its notes, and what it shows."""
+    heading = make_cell(f"{'#' if slide.front else '##'} {slide.title}", "slide")
+    height, said = sum(map(estimate, slide.blocks)), all(block.cell is None for block in slide.blocks)
+    sparse, dense = said and height < LARGE, said and height > ROOM
+    heading.metadata.size = "front" if slide.front else "large" if sparse else "dense" if dense else "plain"
+    cells = [heading, make_cell("\n\n".join(slide.notes), "notes")]
+    for block in slide.blocks:
+        if block.joined:
+            cells[-1].source += f"\n\n{block.source}"
+        else:
+            cells.append(block.cell or make_cell(block.source, ""))
+            cells[-1].metadata.slideshow = {"slide_type": "fragment" if block.later else "-"}
+    return cells
