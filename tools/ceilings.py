@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 
 from tools.notebooks import NOTEBOOKS, is_aside
-from tools.slides.markup import read_blocks
+from tools.slides.blocks import read_blocks
 
 # What may be reached in the main line, in each paragraph, Predict, statement and solution. `long` are cells of more
 # than 20 lines, `opening` is how many words stand above the first picture, `concepts` are terms in bold.

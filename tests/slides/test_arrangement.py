@@ -9,7 +9,7 @@ from typing import Any
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.slides.arrange import Arrangement
-from tools.slides.markup import split_sentences
+from tools.slides.blocks import split_sentences
 
 TEXT = """\
 ## A heading

@@ -1,14 +1,12 @@
 """A chapter's notebook as slides, by rule: what a section shows follows from its shape, never from its words.
 
-Shown are headings, predictions, formulas, lists, tables, figures, what is printed, short code, and the sentence of a
-section; of a paragraph right below one of them its first sentence, and of one that leads to the next its last. Folds
-and exercises are left out, and cells of the slide type *skip*. All text is in the notes of the speaker.
+All is shown but paragraphs, long code, folds, exercises and cells of the slide type *skip*. Of a paragraph right below
+what is shown come the first sentences, of one that leads to it the last one. All text is in the notes of the speaker.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -17,15 +15,11 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from tools.notebooks import is_aside
-from tools.slides.markup import Block, read_blocks, shorten, split_sentences
-from tools.slides.measure import PICTURES, count_lines, estimate
+from tools.slides.blocks import Block, read_main, shorten, split_sentences
+from tools.slides.measure import count_lines, estimate
 
-ROOM = 540  # pixels below a title
-LARGE = 330  # a slide that takes less, and has only text, has larger letters
-MOST_LINES = 12  # of code that is shown
+ROOM, LARGE = 540, 330  # pixels below a title; text that takes less than the second has larger letters
 SENTENCE = "**In one sentence.**"
-HEADINGS = ("title", "heading")
 EXERCISE = re.compile(r"^### (Exercise .+)$", re.MULTILINE)
 EXERCISES = "{}\n\nIn `notebooks/{}.ipynb`, each with a checker that answers with hints."
 
@@ -47,36 +41,24 @@ class Arrangement(Preprocessor):
         """Replace the cells of a notebook by those of its slides."""
         slides, above, lead = [Slide("")], "", list[Block]()
         for block, below in pairwise([*read_main(notebook), Block("heading", "")]):
-            if block.kind in HEADINGS:
+            if block.kind in ("title", "heading"):
                 slides.append(Slide(block.source.lstrip("# "), block.kind == "title"))
             shown, leads = choose(block, above, below) if not slides[-1].front or above == "title" else ([], [])
-            for piece in shown:
-                place(slides, [*lead, piece])
-                lead = []
-            if block.cell is None and block.kind not in HEADINGS and block.source not in slides[-1].notes:
+            if shown:
+                extend(slides, [*lead, *shown])
+            if block.cell is None and block.kind not in ("title", "heading") and block.source not in slides[-1].notes:
                 slides[-1].notes.append(block.source)
             above, lead = block.kind, leads
         titles = [f"- {title}" for cell in notebook.cells for title in EXERCISE.findall(cell.source)]
-        text = EXERCISES.format("\n".join(titles), resources["metadata"]["name"])
-        slides += [Slide("Exercises", blocks=[Block("bullet_list", text)])] if titles else []
+        last = Block("bullet_list", EXERCISES.format("\n".join(titles), resources["metadata"]["name"]))
+        slides += [Slide("Exercises", blocks=[last])] * bool(titles)
         notebook.cells = [cell for slide in slides if slide.blocks for cell in lay_out(slide)]
         return notebook, resources
 
 
-def read_main(notebook: NotebookNode) -> Iterator[Block]:
-    """The blocks above the exercises that are not folded; a cell of code is one block."""
-    for cell in notebook.cells:
-        if is_aside(cell) or cell.metadata.get("slideshow", {}).get("slide_type") == "skip":
-            continue
-        for block in read_blocks(cell.source) if cell.cell_type == "markdown" else show_code(cell):
-            if block.source == "## Exercises":
-                return
-            yield block
-
-
 def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Block]]:
     """What a block shows, and what of it comes with the next one, if that shows anything."""
-    if block.kind in HEADINGS:
+    if block.kind in ("title", "heading"):
         return [], []
     if block.kind != "paragraph" or block.source.startswith(SENTENCE) or above == "title":
         return [shorten(block)], []
@@ -85,22 +67,11 @@ def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Bl
     most = max(1, len(sentences) - leads)
     first = next((n for n in range(most, 1, -1) if count_lines(" ".join(sentences[:n])) <= fit), 1)
     said, rest = ([], sentences) if above in ("paragraph", "predict") else (sentences[:first], sentences[first:])
-    pieces = (" ".join(said), "".join(rest[-1:]) if leads else "")
-    shown, later = ([Block("paragraph", piece)] if piece else [] for piece in pieces)
-    return shown, later
+    with_next = rest[-1:] if leads else []
+    return [Block("paragraph", " ".join(said))] if said else [], [Block("paragraph", last) for last in with_next]
 
 
-def show_code(cell: NotebookNode) -> list[Block]:
-    """What a cell of code shows: its figure or table alone, or what it prints, below its code if that is short."""
-    pictures = [output for output in cell.outputs if output.get("data", {}).keys() & PICTURES]
-    cell.outputs = [output for output in pictures or cell.outputs if 'class="touch"' not in str(output.get("data"))]
-    if pictures or "hide-input" in cell.metadata.get("tags", []) or len(cell.source.splitlines()) > MOST_LINES:
-        cell.metadata.transient = {"remove_source": True}
-        return [Block("picture" if pictures else "code", "", cell)] if cell.outputs else []
-    return [Block("code", cell.source, cell)]
-
-
-def place(slides: list[Slide], group: list[Block]) -> None:
+def extend(slides: list[Slide], group: list[Block]) -> None:
     """Put what stays together on the last slide, or on a new one if there is no room, or if it would tell too much."""
     slide, kinds = slides[-1], {block.kind for block in slides[-1].blocks}
     full = sum(map(estimate, [*slide.blocks, *group])) > ROOM
@@ -113,22 +84,17 @@ def place(slides: list[Slide], group: list[Block]) -> None:
     slide.blocks += group
 
 
-def make_cell(source: str, kind: str) -> NotebookNode:
-    """A cell of text."""
-    return new_markdown_cell(source, metadata={"slideshow": {"slide_type": kind}})
-
-
 def lay_out(slide: Slide) -> list[NotebookNode]:
     """The cells of a slide: its title, its notes, and what it shows."""
-    heading = make_cell(f"{'#' if slide.front else '##'} {slide.title}", "slide")
     height, said = sum(map(estimate, slide.blocks)), all(block.cell is None for block in slide.blocks)
-    sparse, dense = said and height < LARGE, said and height > ROOM
-    heading.metadata.size = "front" if slide.front else "large" if sparse else "dense" if dense else "plain"
-    cells = [heading, make_cell("\n\n".join(slide.notes), "notes")]
+    size = "front" if slide.front else "large" if said and height < LARGE else "dense" if said and height > ROOM else ""
+    title, notes = f"{'#' if slide.front else '##'} {slide.title}", "\n\n".join(slide.notes)
+    cells = [new_markdown_cell(title, metadata={"slideshow": {"slide_type": "slide"}, "size": size or "plain"})]
+    cells.append(new_markdown_cell(notes, metadata={"slideshow": {"slide_type": "notes"}}))
     for block in slide.blocks:
         if block.joined:
             cells[-1].source += f"\n\n{block.source}"
         else:
-            cells.append(block.cell or make_cell(block.source, ""))
+            cells.append(block.cell or new_markdown_cell(block.source))
             cells[-1].metadata.slideshow = {"slide_type": "fragment" if block.later else "-"}
     return cells

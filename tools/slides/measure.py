@@ -8,9 +8,8 @@ from unicodedata import east_asian_width
 
 from nbformat import NotebookNode
 
-from tools.slides.markup import Block
+from tools.slides.blocks import Block
 
-PICTURES = {"image/svg+xml", "image/png", "text/html"}  # figures and tables
 GAP, WIDE = 4, 88  # letters: between two columns, and of a table that fits in its full size
 LETTERS, LINE, CODE = 88, 40, 25  # of a line of text the letters and pixels, of code the pixels
 FIGURE, FORMULA, BETWEEN = 360, 90, 18  # pixels
