@@ -36,7 +36,7 @@ test: book ## everything that CI checks by day: lint, types, the package, the pa
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not thorough" -rs --ignore tests/book tests
 
-thorough: book .venv-mutation/.ready ## what CI runs at night, and how long each part takes: every test, coverage, mutants, other surroundings
+thorough: book .venv-mutation/.ready ## what CI runs once a week, and how long each part takes: every test, coverage, mutants, other surroundings
 	@$(PY) -m tools.thorough $(PARTS)
 
 notebooks: .venv/.ready ## run the chapters whose code changed, and store the result; CHAPTERS=x for one, FROM=ipynb after an edit there
@@ -51,6 +51,7 @@ frameworks mxnet: .venv-$$@/.ready ## run the same layer in other frameworks and
 	@for text in $(if $(filter mxnet,$@),frameworks/mxnet.md,$(filter-out %/mxnet.md,$(wildcard frameworks/*.md))); do \
 	    .venv-$@/bin/python -m tools.run --framework $$(basename $$text .md) && \
 	    .venv-$@/bin/python -m pytest -q --nbval --nbval-current-env $${text%.md}.ipynb || exit 1; done
+	@$(if $(filter frameworks,$@),.venv-$@/bin/python -m pytest -q tests/frameworks)
 
 student slides bench: .venv/.ready ## the notebooks to hand out; a lecture for each chapter; what the package costs, measured
 	@$(PY) -m tools.$@

@@ -72,7 +72,8 @@ def digest_package() -> str:
 def digest_chapter(chapter: str) -> str:
     """The digest of a chapter's code, of what is stored of its outputs, and of all that decides what it gives."""
     notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
-    read = sorted(FRAMEWORKS.glob("*.ipynb")) if "../frameworks" in str(notebook.cells) else []
+    read = [path for path in FRAMEWORKS.glob("*") if path.suffix in (".ipynb", ".py")]
+    read = read if "frameworks" in str(notebook.cells) else []
     cells = json.dumps([[cell.source, cell.outputs, cell.execution_count] for cell in list_code(notebook)])
     return hashlib.sha256(
         f"{digest_package()}{digest_files([*find_checkers(chapter), *read])}{cells}".encode()

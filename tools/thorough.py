@@ -1,4 +1,4 @@
-"""What runs at night, part by part, with the time that each takes and may take: `make thorough`.
+"""What runs once a week, part by part, with the time that each takes and may take: `make thorough`.
 
 Nothing here is for the day: a part that grows beyond its seconds is red, so that somebody sees it before it hurts.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,18 @@ import pytest
 from tests.chapters.sentences import find_numbers, is_measured
 from tools.notebooks import NOTEBOOKS
 
+BEGINS = re.compile(r"^(?=## |### Exercise)", re.MULTILINE)
 ELSEWHERE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))
 
 
 def read(chapter: str) -> Any:
-    return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    """A notebook whose cells end where a section or an exercise begins."""
+    notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    parts = [
+        (cell, BEGINS.split(cell.source) if cell.cell_type == "markdown" else [cell.source]) for cell in notebook.cells
+    ]
+    notebook.cells = [nbformat.from_dict({**cell, "source": part}) for cell, pieces in parts for part in pieces if part]
+    return notebook
 
 
 @pytest.mark.parametrize("chapter", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))

@@ -32,7 +32,7 @@ KNOWN = {
 }
 
 
-# One engine judges most exercises: what it does to one of a kind it does to all of that kind. The others by night.
+# One engine judges most exercises: what it does to one of a kind it does to all of that kind. The others once a week.
 KINDS = {"masked-attention", "debug-reader", "debug-block", "predict-mixture", "learnable-positions", "test-softmax"}
 
 

@@ -107,7 +107,7 @@ def check_paper(window: Any) -> list[str]:
 def inspect(window: Any, page: str, theme: str, other: str) -> list[str]:
     """Look at an open page in the theme in which it was loaded, at each width, then in the other theme.
 
-    By day, which begins at 1280, figures are photographed in one chapter; by night, which begins at 390, in all.
+    By day, which begins at 1280, figures are photographed in one chapter; once a week, which begins at 390, in all.
     """
     chapter = page in CHAPTERS
     width = window.viewport_size["width"]

@@ -13,7 +13,7 @@ from tests.site.layout import OUT
 from tests.site.pages import CHAPTERS, FILES, PAGES, each_kind_by_day
 from tests.site.windows import open_folds, open_page, open_window, switch_theme
 
-# By day each page is loaded once, light and wide, and made narrow and dark; at night the other way as well.
+# By day each page is loaded once, light and wide, and made narrow and dark; once a week the other way as well.
 VIEWS = [
     pytest.param("light", 1280, id="light-1280"),
     pytest.param("dark", 390, id="dark-390", marks=pytest.mark.thorough),
@@ -30,7 +30,7 @@ def other(theme: str) -> str:
 def test_a_page_is_complete_quiet_accessible_and_fits(
     visit: Callable[[str, str, int], Any], server: str, page: str, theme: str, width: int
 ) -> None:
-    read_as_file = (PAGES.index(page) + (width == 1280)) % 2  # half of the pages by day, the other half at night
+    read_as_file = (PAGES.index(page) + (width == 1280)) % 2  # half of the pages by day, the other half once a week
     window = visit((FILES if read_as_file else server) + page, theme, width)
     faults = inspect(window, page, theme, other(theme))
     if page in CHAPTERS and (width == 390 or page == CHAPTERS[0]):

@@ -16,8 +16,8 @@ from tests.site.windows import open_folds, open_page, open_window, photograph, p
 
 # By day one panel stands for all: the same styles and the same function draw each of them.
 FIRST, *REST = [page for page in CHAPTERS if 'class="touch"' in (SITE / page).read_text("utf-8")]
-night = pytest.mark.thorough
-each_panel = pytest.mark.parametrize("page", [FIRST, *(pytest.param(page, marks=night) for page in REST)])
+weekly = pytest.mark.thorough
+each_panel = pytest.mark.parametrize("page", [FIRST, *(pytest.param(page, marks=weekly) for page in REST)])
 
 # The parts that are in sight, and that should be: those of which each mark (a0, b2, ...) is chosen.
 SEEN = """panel => {
@@ -76,7 +76,7 @@ def describe(window: Any, button: Any) -> str:
 
 
 @each_panel
-@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=night)])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=weekly)])
 def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
     browser: Any, server: str, page: str, width: int
 ) -> None:
@@ -112,7 +112,7 @@ def test_a_panel_fits_can_be_touched_and_no_choice_moves_the_page(browser: Any, 
             assert min(min(box["width"], box["height"]) for box in boxes) >= 24
 
 
-@night
+@weekly
 def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str) -> None:
     """The lines on the number of the position and on that 3 further; the hands turned by as much."""
     with open_panel(browser, server, "notebooks/positional-encoding.html", width=390) as (_, panel):
@@ -130,7 +130,7 @@ def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str
 
 
 @each_panel
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=night), "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=weekly), "dark"])
 def test_forced_colours_leave_what_is_chosen_marked(browser: Any, server: str, page: str, theme: str) -> None:
     with open_panel(browser, server, page, theme=theme, forced_colors="active") as (_, panel):
         panel.locator("fieldset").nth(1).locator("input").nth(1).check()

@@ -79,7 +79,7 @@ GUESTS: dict[str, Callable[[], OfOneSequence]] = {
 }
 
 every_guest = pytest.mark.parametrize("name", list(GUESTS))
-# What records a graph takes seconds for each: by day three, which hold all classes of layers, and by night all.
+# What records a graph takes seconds for each: by day three, which hold all classes of layers, and once a week all.
 BY_DAY = ("attention, t5", "encoder", "decoder")
 every_guest_at_night = pytest.mark.parametrize(
     "name", [name if name in BY_DAY else pytest.param(name, marks=pytest.mark.thorough) for name in GUESTS]
