@@ -35,7 +35,7 @@ def attend(
     W_k: Tensor,
     W_v: Tensor,
     *,
-    place: Any = lambda t, kept, x: t,
+    position: Any = lambda t, kept, x: t,
     times: float = 1,
     keys: bool = True,
     values: bool = True,
@@ -52,18 +52,18 @@ def attend(
     that positions are added to the tokens when they are seen: the rows of the window, or again at each step.
     """
     W, (t, kept) = project(W_q, W_k, W_v), cache or (0, ())
-    row = place(t, len(kept), x)
-    placed = x if row is None else x + times * P[row]
-    pairs = (*kept, ((x if late or not keys else placed), (x if late or not values else placed).clone()))
+    row = position(t, len(kept), x)
+    token = x if row is None else x + times * P[row]
+    pairs = (*kept, ((x if late or not keys else token), (x if late or not values else token).clone()))
     seen, now = see(pairs, window), (t + 1, keep(pairs, window))
     if not seen:
         return torch.zeros_like(x), now
     K, V = (torch.stack(part, dim=1) for part in zip(*seen, strict=True))
     if late:
         K = V = K + (P[: len(seen)] if late == "window" else P[t + 1 - len(seen) : t + 1])
-        placed = K[:, -1]
+        token = K[:, -1]
         now = now if late == "window" else (t + 1, tuple((one, one) for one in K.unbind(dim=1)))
-    scores = (placed @ W[0])[:, None] @ (K @ W[1]).mT / scale(x.shape[1], K.shape[1], window)
+    scores = (token @ W[0])[:, None] @ (K @ W[1]).mT / scale(x.shape[1], K.shape[1], window)
     return (weigh(scores) @ (V @ W[2]))[:, 0], now
 
 
@@ -74,7 +74,7 @@ class Counted:
 
     def __call__(self, x: Tensor, cache: Any, *others: Any) -> tuple[Tensor, Any]:
         self.calls = 0 if cache is None else self.calls + 1
-        return attend(x, cache, *others, place=lambda *_: self.calls)
+        return attend(x, cache, *others, position=lambda *_: self.calls)
 
 
 def use(answer: Any, X: Tensor, other: Any, window: int, P: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
@@ -162,19 +162,19 @@ exercise(
     ),
     {
         "the cache stops growing, the positions do not: what must be kept beside keys and values?": (
-            {"place": lambda t, kept, x: kept},
-            {"place": lambda t, kept, x: kept, "keep": lambda kept, window: kept[max(0, len(kept) + 1 - window) :]},
+            {"position": lambda t, kept, x: kept},
+            {"position": lambda t, kept, x: kept, "keep": lambda kept, window: kept[max(0, len(kept) + 1 - window) :]},
         ),
-        "the newest token does not stand at position 0: how many came before it?": {"place": lambda t, kept, x: 0},
-        "add the token's row of P": {"place": lambda t, kept, x: None},
-        "the first token stands at position 0": {"place": lambda t, kept, x: t + 1},
+        "the newest token does not stand at position 0: how many came before it?": {"position": lambda t, kept, x: 0},
+        "add the token's row of P": {"position": lambda t, kept, x: None},
+        "the first token stands at position 0": {"position": lambda t, kept, x: t + 1},
         "the second token stands at position 1: how many were there before it?": {
-            "place": lambda t, kept, x: t + (t > 0)
+            "position": lambda t, kept, x: t + (t > 0)
         },
         "the position is the number of tokens that came before, not the length of a pair, of the batch or of a key": (
-            {"place": lambda t, kept, x: len(x) * (t > 0)},
-            {"place": lambda t, kept, x: 2 * (t > 0)},
-            {"place": lambda t, kept, x: x.shape[1] * (t > 0)},
+            {"position": lambda t, kept, x: len(x) * (t > 0)},
+            {"position": lambda t, kept, x: 2 * (t > 0)},
+            {"position": lambda t, kept, x: x.shape[1] * (t > 0)},
         ),
         "the window slides over the tokens, the positions stay with them: where did each token stand when it came?": {
             "late": "window"

@@ -106,16 +106,22 @@ def cut(X: Tensor, *order: int) -> Tensor:
     return patchify(X[:, None], 2, order=order or (2, 4, 3, 5, 1))
 
 
-def place(
-    X: Tensor, W: Tensor, P: Tensor, *, scale: Any = lambda X: X / 16, cut: Any = cut, places: Any = lambda P, batch: P
+def embed_patches(
+    X: Tensor,
+    W: Tensor,
+    P: Tensor,
+    *,
+    scale: Any = lambda X: X / 16,
+    cut: Any = cut,
+    rows: Any = lambda P, batch: P,
 ) -> Tensor:
     """Patches of digits, projected, with positions, right unless told otherwise."""
-    return cut(scale(X)) @ W.T + places(P, len(X))
+    return cut(scale(X)) @ W.T + rows(P, len(X))
 
 
 exercise(
     "debug-patch-tokens",
-    place,
+    embed_patches,
     tuple(
         f"{draw(seed, most=7, X=(batch, 8, 8), W=(d, 4), P=(16, d))}; X = X + 7"  # no pixel of 16 in these batches
         for seed, batch, d in ((1, 3, 5), (2, 1, 2), (3, 2, 3))
@@ -137,14 +143,14 @@ exercise(
         "a pixel has at most 16: bring it into the range 0 to 1": {"scale": lambda X: X},
         "16 is the largest pixel of the whole data set, 255 that of other ones": {"scale": lambda X: X / 255},
         "once is enough: a pixel of 16 becomes 1": {"scale": lambda X: X / 256},
-        "the upper left and the lower left patch stand at the same place": {"places": lambda P, b: P[:4].repeat(4, 1)},
-        "all patches of a row stand at the same place": {"places": lambda P, b: P[:4].repeat_interleave(4, 0)},
-        "positions belong to tokens: yours belong to the digits of the batch": {"places": lambda P, b: P[:b, None]},
-        "all tokens stand at the same place": {"places": lambda P, b: P[0]},
-        "where are the positions?": {"places": lambda P, b: 0},
-        "P belongs to tokens, not to pixels: it is added after the projection, as it is": {
-            "places": lambda P, b: P / 16
+        "the upper left and the lower left patch stand at the same place": {
+            "positions": lambda P, b: P[:4].repeat(4, 1)
         },
+        "all patches of a row stand at the same place": {"rows": lambda P, b: P[:4].repeat_interleave(4, 0)},
+        "positions belong to tokens: yours belong to the digits of the batch": {"rows": lambda P, b: P[:b, None]},
+        "all tokens stand at the same place": {"rows": lambda P, b: P[0]},
+        "where are the positions?": {"rows": lambda P, b: 0},
+        "P belongs to tokens, not to pixels: it is added after the projection, as it is": {"rows": lambda P, b: P / 16},
     },
     claim="they are the tokens of the digits",
     verified="patches of the digit alone, from 0 to 1, each with a position of its own",

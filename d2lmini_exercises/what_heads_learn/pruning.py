@@ -59,18 +59,18 @@ def prune(
     *,
     change: Callable[[float], float] = float,
     start: float = math.inf,
-    place: int = 0,
+    index: int = 0,
     fresh: bool = True,
     reopen: bool = False,
 ) -> list[int]:
     """The heads that stay, right unless told otherwise.
 
     Each round looks for the smallest loss below `start`, or, if it is not `fresh`, below that of the last round; where
-    it finds none, the head at this place goes.
+    it finds none, the head at this index goes.
     """
     left, least = [*range(num_heads)], start
     while len(left) > keep:
-        least, goes = start if fresh else least, left[place]
+        least, goes = start if fresh else least, left[index]
         for head in left:
             gone = {*range(num_heads)} - {*left}
             found = change(loss_without(loss, num_heads, [head] if reopen else [*gone, head]))
@@ -133,7 +133,7 @@ exercise(
         ),
         FEW: tuple(lambda loss, n, keep, by=by: prune(loss, n, max(keep + by, 0)) for by in (-1, 1)),
         "does each round begin with a fresh comparison? Its losses may all be larger than those of the last one": tuple(
-            {"fresh": False, "place": place} for place in (0, 1, -1)
+            {"fresh": False, "index": index} for index in (0, 1, -1)
         ),
         "is each choice made afresh? After one twin has gone, how important is the other?": {"reopen": True},
         "those are the least missed ones: they go, the others stay": (
@@ -141,7 +141,7 @@ exercise(
             {"change": lambda loss: -loss, "reopen": True},
         ),
         "losses may be as large as you like: what is the first of them compared with?": (
-            *({"start": start, "place": place} for start in (10, 100, 1e4, 1e6) for place in (0, 1, -1)),
+            *({"start": start, "index": index} for start in (10, 100, 1e4, 1e6) for index in (0, 1, -1)),
             {"change": lambda loss: min(loss, 100.0)},
         ),
         "begin with all heads: which set with one head fewer has the lowest loss? Go on from there": (
