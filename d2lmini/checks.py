@@ -1,6 +1,6 @@
 """What may come in. Each check raises a `ValueError` that names the argument, its value and what is allowed.
 
-A public function or module checks its arguments at its door, once; behind the door nothing is checked again. The names
+A public function or module checks its arguments at the entry, once; behind it nothing is checked again. The names
 of dimensions are those of the page Notation: `batch` examples, `steps` tokens, `queries` queries, `keys` key-value
 pairs, `num_heads` heads of size `p`.
 """

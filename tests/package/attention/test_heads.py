@@ -279,7 +279,7 @@ def test_self_attention_hides_padding() -> None:
         assert with_nan.isfinite().all() and torch.equal(with_nan, clean)
 
 
-# ---- errors at the door ----
+# ---- what is refused ----
 
 X, HEADS, SPREAD = torch.zeros(2, 3, 4), d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.ones(2, 3, 1, 4).bool()
 WRONG: list[Row] = [

@@ -12,7 +12,7 @@ from torch import Tensor
 
 import d2lmini as d2l
 from d2lmini import checks
-from d2lmini.transformer import state as door
+from d2lmini.transformer import state
 from d2lmini.transformer.blocks import DecoderOnlyBlock
 from d2lmini.transformer.state import DecoderState
 from tests.package.refusals import Row, let_in, refused
@@ -32,17 +32,17 @@ EMPTY, META = torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 3, dtype=torc
 
 RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (checks.check_tokens, [(torch.tensor([[0, 6]]), 7), (EMPTY, 1), (META.int(), 1)]),
-    (door.keep_padding, [(torch.tensor([0, 9]), 2), (torch.tensor([0, 9]), None), (None, 2)]),
-    (door.check_state, [(DecoderState(past=(PAST, PAST)), EMPTY, 2, 0), (DecoderState(memory=(PAST,)), EMPTY, 2, 1)]),
-    (door.check_padding, [(torch.tensor([0, 3]), META), (None, EMPTY)]),
+    (state.keep_padding, [(torch.tensor([0, 9]), 2), (torch.tensor([0, 9]), None), (None, 2)]),
+    (state.check_state, [(DecoderState(past=(PAST, PAST)), EMPTY, 2, 0), (DecoderState(memory=(PAST,)), EMPTY, 2, 1)]),
+    (state.check_padding, [(torch.tensor([0, 3]), META), (None, EMPTY)]),
 ]
 WRONG: list[Row] = [
-    (door.check_padding, "left_padding", {"3, the number of tokens, got 4": (torch.tensor([0, 4]), META)}),
-    (door.hide_padding, "memory_valid_lens", {"1 to 2": (X, torch.tensor([1, 2])), "(1,)": (X, torch.tensor([1]))}),
+    (state.check_padding, "left_padding", {"3, the number of tokens, got 4": (torch.tensor([0, 4]), META)}),
+    (state.hide_padding, "memory_valid_lens", {"1 to 2": (X, torch.tensor([1, 2])), "(1,)": (X, torch.tensor([1]))}),
     (lambda *past: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=past), "past", {"got (1,": (kept(1), kept(1))}),
     (lambda K: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=(kept(), K)), "past", {"5, 6)": (kept(steps=5),)}),
     (lambda K: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=(kept(), K)), "past", {"64": (kept().double(),)}),
-    (door.keep_padding, "left_padding", {"-2": (-WHOLE[:2], 2), "(2, 0)": (EMPTY, None)}),
+    (state.keep_padding, "left_padding", {"-2": (-WHOLE[:2], 2), "(2, 0)": (EMPTY, None)}),
     (lambda n: DECODER(OUTSIDE, torch.zeros(1, 3, 6), left_padding=torch.tensor([n])), "left_padding", {"got 3": (3,)}),
 ]
 
