@@ -1,4 +1,4 @@
-"""Numbers on their way into a panel: looked at once when they come in, then written as text that is the same everywhere."""
+"""Numbers on their way into a panel: looked at once, then written as text that is the same everywhere."""
 
 from __future__ import annotations
 
