@@ -16,7 +16,11 @@ from d2lmini import mixers
 from d2lmini.mixers import count_state_bytes, make_mixers
 
 WIDTH, HEADS, NUMBER = 16, 4, 8  # a number of float64 has 8 bytes
-MIXERS = make_mixers(WIDTH)
+MIXERS = [*make_mixers(WIDTH)]
+
+
+def make(name: str) -> mixers.Mixer:
+    return make_mixers(WIDTH)[name]()
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +32,7 @@ def _in_float64() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", MIXERS)
 def test_in_parts_it_is_the_same_as_at_once(name: str) -> None:
-    mixer, X, state, parts = MIXERS[name](), torch.randn(2, 40, WIDTH), None, []
+    mixer, X, state, parts = make(name), torch.randn(2, 40, WIDTH), None, []
     for part in X.split([7, 1, 1, 20, 11], dim=1):
         Y, state = mixer.extend(part, state)
         parts.append(Y)
@@ -38,7 +42,7 @@ def test_in_parts_it_is_the_same_as_at_once(name: str) -> None:
 @pytest.mark.parametrize("name", MIXERS)
 def test_no_token_is_a_chunk_too(name: str) -> None:
     """As the first chunk, between two others, as the last."""
-    mixer, X = MIXERS[name](), torch.randn(2, 9, WIDTH)
+    mixer, X = make(name), torch.randn(2, 9, WIDTH)
     Y, state = mixer.extend(X[:, :0])
     assert Y.shape == (2, 0, WIDTH) and state is None
     parts = []
@@ -52,7 +56,7 @@ def test_no_token_is_a_chunk_too(name: str) -> None:
 
 @pytest.mark.parametrize("name", MIXERS)
 def test_it_works_where_its_input_is_whatever_the_default_device(name: str) -> None:
-    mixer, X = MIXERS[name](), torch.randn(1, 20, WIDTH)
+    mixer, X = make(name), torch.randn(1, 20, WIDTH)
     expected = mixer(X)
     with torch.device("meta"):
         _, state = mixer.extend(X[:, :19])
@@ -61,7 +65,7 @@ def test_it_works_where_its_input_is_whatever_the_default_device(name: str) -> N
 
 @pytest.mark.parametrize("name", MIXERS)
 def test_no_more_is_kept_than_is_counted(name: str) -> None:
-    mixer, X = MIXERS[name](), torch.randn(1, 100, WIDTH)
+    mixer, X = make(name), torch.randn(1, 100, WIDTH)
     with torch.no_grad():
         _, state = mixer.extend(X)
     alive = {part.untyped_storage().data_ptr(): part.untyped_storage().nbytes() for part in state or ()}
@@ -85,14 +89,14 @@ def test_linear_attention_has_a_mean_however_negative_its_numbers(dtype: torch.d
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, WIDTH + 1)])
 def test_another_shape_is_refused(shape: tuple[int, ...]) -> None:
-    for make in MIXERS.values():
+    for name in MIXERS:
         with pytest.raises(ValueError, match=r"X must .*got \(2, 3"):
-            make()(torch.zeros(shape))
+            make(name)(torch.zeros(shape))
 
 
 @pytest.mark.parametrize("name", MIXERS)
 def test_no_output_sees_what_comes_later(name: str) -> None:
-    mixer, X = MIXERS[name](), torch.randn(2, 40, WIDTH)
+    mixer, X = make(name), torch.randn(2, 40, WIDTH)
     changed = torch.cat([X[:, :25], torch.randn(2, 15, WIDTH)], dim=1)
     assert_close(mixer(changed)[:, :25], mixer(X)[:, :25], atol=1e-12, rtol=0)
 
@@ -128,21 +132,21 @@ MASKS: dict[str, Callable[[int, int], bool]] = {
 
 @pytest.mark.parametrize("name", MASKS)
 def test_attention_is_that_of_pytorch_with_its_mask(name: str) -> None:
-    mixer, X = MIXERS[name](), torch.randn(1, 40, WIDTH)
+    mixer, X = make(name), torch.randn(1, 40, WIDTH)
     assert isinstance(mixer, mixers.Attention)
     K, V = (split_heads(X, W.weight, 1)[0] for W in (mixer.attention.W_k, mixer.attention.W_v))
     assert_close(mixer(X)[0], attend(mixer.attention, X, K, V, choose(range(40), MASKS[name])))
 
 
 def test_latent_attention_is_attention_with_the_two_matrices_multiplied() -> None:
-    mixer, X = MIXERS["latent attention"](), torch.randn(1, 20, WIDTH)
+    mixer, X = make("latent attention"), torch.randn(1, 20, WIDTH)
     assert isinstance(mixer, mixers.LatentAttention)
     K, V = (split_heads(X, W.weight @ mixer.W_down.weight, 1)[0] for W in (mixer.attention.W_k, mixer.attention.W_v))
     assert_close(mixer(X)[0], attend(mixer.attention, X, K, V, choose(range(20), lambda i, j: j <= i)))
 
 
 def test_top_k_attention_sees_the_best_keys_only() -> None:
-    mixer, X = MIXERS["top-k attention"](), torch.randn(1, 20, WIDTH)
+    mixer, X = make("top-k attention"), torch.randn(1, 20, WIDTH)
     assert isinstance(mixer, mixers.Attention)
     layer = mixer.attention
     Q, K, V = (split_heads(X, W.weight, 1)[0] for W in (layer.W_q, layer.W_k, layer.W_v))
@@ -154,7 +158,7 @@ def test_top_k_attention_sees_the_best_keys_only() -> None:
 
 
 def test_linear_attention_has_weights_that_add_up_to_one() -> None:
-    mixer, X = MIXERS["linear attention"](), torch.randn(1, 12, WIDTH)
+    mixer, X = make("linear attention"), torch.randn(1, 12, WIDTH)
     assert isinstance(mixer, mixers.LinearAttention)
     Q, K, V = split_heads(X, mixer.W_qkv.weight, 3)
     A = ((F.elu(Q) + 1) @ (F.elu(K) + 1).mT).tril()
@@ -163,7 +167,7 @@ def test_linear_attention_has_weights_that_add_up_to_one() -> None:
 
 
 def test_the_gated_delta_rule_is_its_formula_with_matrices() -> None:
-    mixer, X = MIXERS["gated delta rule"](), torch.randn(1, 12, WIDTH)
+    mixer, X = make("gated delta rule"), torch.randn(1, 12, WIDTH)
     assert isinstance(mixer, mixers.GatedDelta)
     Q, K, V = split_heads(X, mixer.W_qkv.weight, 3)
     gates, betas = mixer.gates(X[0]).sigmoid().unflatten(1, (2, HEADS)).permute(1, 2, 0)  # (heads, n)
@@ -179,7 +183,7 @@ def test_the_gated_delta_rule_is_its_formula_with_matrices() -> None:
 
 
 def test_the_state_space_model_is_its_recurrence() -> None:
-    mixer, X = MIXERS["state-space model"](), torch.randn(1, 13, WIDTH)
+    mixer, X = make("state-space model"), torch.randn(1, 13, WIDTH)
     assert isinstance(mixer, mixers.StateSpace)
     a, z, outputs = (-mixer.log_rates.exp()).exp(), torch.zeros(WIDTH, 8), []
     for x in X[0]:
@@ -191,7 +195,7 @@ def test_the_state_space_model_is_its_recurrence() -> None:
 def test_convolutions_are_those_of_pytorch() -> None:
     X = torch.randn(1, 30, WIDTH)
     for name in ("convolution", "separable convolution", "dilated convolutions"):
-        mixer = MIXERS[name]()
+        mixer = make(name)
         assert isinstance(mixer, mixers.Convolutions)
         Y = X.mT
         for i, conv in enumerate(mixer.convs):
@@ -229,7 +233,7 @@ FORMULAS: dict[str, tuple[Callable[[int], int], Callable[[int], int]]] = {
 @pytest.mark.parametrize("n", [24, 40, 64])
 def test_what_is_kept_and_the_flops_are_those_of_the_formulas(name: str, n: int) -> None:
     kept, flops = FORMULAS[name]
-    mixer, X = MIXERS[name](), torch.randn(1, n, WIDTH)
+    mixer, X = make(name), torch.randn(1, n, WIDTH)
     assert count_state_bytes(mixer, X) == NUMBER * kept(n)
     assert d2l.count_flops(mixer, X) == flops(n)
 
