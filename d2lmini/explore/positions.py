@@ -51,7 +51,9 @@ def explore_positions(P: Tensor, delta: int = 3) -> Panel:
     check_size("delta", delta)
     sines, cosines, step = _read_pairs(P)
     count, pairs = sines.shape[1], range(len(step))
-    angles = torch.atan2(sines[:, :1], cosines[:, :1]) + step[:, None] * torch.arange(count)  # (pairs, positions)
+    angles = torch.atan2(sines[:, :1], cosines[:, :1]) + step[:, None] * torch.arange(
+        count, device=step.device
+    )  # (pairs, positions)
     starts, turns, length = angles[:, 0].tolist(), step.tolist(), count - 1 + delta
     waves = [_draw_waves(j, starts[j], turns[j], length) + _draw_dots(j, sines[j], cosines[j]) for j in pairs]
     drawing = Drawing(_LEFT + 10 * length + 6, _FOOT + 13, "".join([_draw_axis(length), *waves, _draw_hands(delta)]))
@@ -88,7 +90,9 @@ def _read_pairs(P: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         raise ValueError(f"P must have at least 2 positions and an even number of columns, got {tuple(rows.shape)}")
     pairs = torch.complex(rows[:, 1::2].T.contiguous(), rows[:, 0::2].T.contiguous())  # cosine + i sine
     step = (pairs[:, 1] * pairs[:, 0].conj()).angle()
-    turned = pairs[:, :1] * torch.polar(torch.ones(1).double(), step[:, None] * torch.arange(rows.shape[0]))
+    turned = pairs[:, :1] * torch.polar(
+        rows.new_ones(1).double(), step[:, None] * torch.arange(rows.shape[0], device=rows.device)
+    )
     error = torch.maximum((turned - pairs).abs(), (pairs.abs() - 1).abs()).amax(dim=1)
     if error.max() > 1e-3:
         where = f"pair {int(error.argmax())} is off by {error.max():.3g}"

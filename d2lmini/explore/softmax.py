@@ -46,7 +46,7 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
     for beta in betas:
         check_number("betas", beta, 0, 1000)
     weights = torch.softmax(
-        torch.tensor(betas, dtype=torch.float64)[:, None, None] * sets, dim=2
+        torch.tensor(betas, dtype=torch.float64, device=sets.device)[:, None, None] * sets, dim=2
     )  # (betas, sets, keys)
     names = [Label(f"β = {_write_beta(beta)}") for beta in betas]
     sentences = [
