@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 from pathlib import Path
+from typing import Any, cast
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -128,7 +129,8 @@ def link_pages(app: Sphinx, doctree: nodes.document) -> None:
     """In a notebook a panel leads to notebooks, here to their pages."""
     for part in doctree.findall(nodes.raw):
         if 'class="touch"' in part.astext():
-            part.children = [nodes.Text(re.sub(r'(<a href="[\w-]+)\.ipynb', r"\1.html", part.astext()))]
+            linked = rf"\1{cast(Any, app.builder).link_suffix}"
+            part.children = [nodes.Text(re.sub(r'(<a href="[\w-]+)\.ipynb', linked, part.astext()))]
 
 
 def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:

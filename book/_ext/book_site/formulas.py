@@ -91,7 +91,7 @@ def space_functions(math: ElementTree.Element) -> None:
 
 
 def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple[str, str]:
-    r"""The MathML of a formula, ``described`` by its TeX, and the number that its ``\tag`` gives it ("" without).
+    r"""The MathML of a formula, which may say that it is and of what TeX, and the number of its ``\tag`` ("" without).
 
     Raises:
         ValueError: in the converter's words, if it is not one.
@@ -106,7 +106,7 @@ def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple
     apply_names(math)
     space_functions(math)
     if described:
-        math.set("alttext", written)
+        math.attrib |= {"xmlns": NAMESPACE, "alttext": written}
     return ElementTree.tostring(math, encoding="unicode"), number[1] if number else ""
 
 
