@@ -9,6 +9,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from book_site.folds import fold_sections
+from book_site.languages import mark_page
 from docutils import nodes
 from lxml import etree, html
 from sphinx import addnodes
@@ -35,8 +37,6 @@ _FACTS = [
 
 def tidy_page(path: Path) -> None:
     """Write a page as the strict XML that an e-reader wants: words name their language, and nothing is to be chosen."""
-    from book_site.languages import mark_page  # which Sphinx has found
-
     page = html.document_fromstring(mark_page(path.read_text("utf-8")).encode())
     for element in page.xpath("//script | //*[@hidden] | //style | //fieldset | //input"):
         element.drop_tree()
@@ -107,8 +107,6 @@ def list_sections(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the builder; a solution stays folded, where the reader knows how to."""
-    from book_site.folds import fold_sections
-
     app.add_builder(ReaderBuilder, override=True)
     app.connect("doctree-read", fold_sections, priority=400)
     app.connect("doctree-read", list_sections, priority=900)  # after sphinx-external-toc has put the chapters there

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from book_site import PARTS
 from jupyter_book.config import get_final_config
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -36,8 +37,6 @@ def configure(*own: str) -> dict[str, Any]:
     config, _ = get_final_config(
         user_yaml=ROOT / "_config.yml", cli_config={"latex_individualpages": False}, sourcedir=ROOT
     )
-    from book_site import PARTS  # that call has found it
-
     kept = [name for name in config["extensions"] if name not in SCREEN | {"book_site"}]
     parts = [f"book_site.{part}" for part in PARTS if part not in SCREEN_PARTS]
     return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
