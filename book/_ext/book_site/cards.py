@@ -56,7 +56,6 @@ class ChapterCards(SphinxDirective):
         return card
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.add_directive("chapter-cards", ChapterCards)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -196,7 +196,7 @@ def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
             tasks[0][0]["classes"].append("kind")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hooks; before the contents are collected, where a folded solution is no heading."""
     for fold in (
         name_folded_code,
@@ -209,4 +209,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
         fold_sections,
     ):
         app.connect("doctree-read", fold, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from .fonts import cut_font, find_file
+from .written import when_written
 
 LOGGER = logging.getLogger(__name__)
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
@@ -185,18 +186,15 @@ def write_font(pages: Path, target: Path) -> None:
     narrow_roots(target)
 
 
-def place_font(app: Sphinx, error: Exception | None) -> None:
+def place_font(app: Sphinx, folder: Path) -> None:
     """Put the glyphs of the formulas on the pages beside them: few systems have a font that can stretch brackets."""
-    if error or app.builder.format != "html":
-        return
-    write_font(Path(app.outdir), Path(app.outdir) / "_static/math.woff2")
+    write_font(folder, folder / "_static/math.woff2")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the renderer and the hooks."""
     skip = (lambda writer, node: None,)
     app.add_config_value("formulas_described", False, "html", bool)  # where MathML may not be understood
     app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
     app.connect("doctree-read", keep_together)
-    app.connect("build-finished", place_font)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, place_font, paper=True)

@@ -161,11 +161,10 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         text.parent.replace(text, [nodes.Text(before), shown, nodes.Text(after)])
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("config-inited", number_by_chapter)
     for hook in (number_titles, anchor_formulas):  # before the contents are collected
         app.connect("doctree-read", hook, priority=400)
     for resolve in (number_figures, link_formulas, link_terms):
         app.connect("doctree-resolved", resolve)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
