@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from book_site import PARTS
 from jupyter_book.config import get_final_config
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -16,7 +15,7 @@ from tools import ROOT
 from tools.paper import PAGE
 from tools.repository import read_version
 
-# What serves a screen alone: buttons, folds, icons, search. The rest of the site's extension works on paper too.
+# What serves a screen alone, such as buttons, icons and search; and the parts of our own extension that do not.
 SCREEN = {
     "jupyter_book",
     "notfound.extension",
@@ -29,7 +28,7 @@ SCREEN = {
     "sphinx_togglebutton",
 }
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-SCREEN_PARTS = {"theme", "description", "folds", "search", "cards", "figures", "package", "weight", "styles"}
+KEPT_PARTS = ("frameworks", "formulas", "references", "fonts", "languages", "report")
 
 
 def configure(*own: str) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def configure(*own: str) -> dict[str, Any]:
         user_yaml=ROOT / "_config.yml", cli_config={"latex_individualpages": False}, sourcedir=ROOT
     )
     kept = [name for name in config["extensions"] if name not in SCREEN | {"book_site"}]
-    parts = [f"book_site.{part}" for part in PARTS if part not in SCREEN_PARTS]
+    parts = [f"book_site.{part}" for part in KEPT_PARTS]
     return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
         "extensions": [*kept, *parts, "tools.paper.offline", *own],
         "version": read_version(),

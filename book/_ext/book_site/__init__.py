@@ -10,6 +10,7 @@ PARTS = (
     "theme",
     "description",
     "folds",
+    "predictions",
     "frameworks",
     "formulas",
     "references",

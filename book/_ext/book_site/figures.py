@@ -29,7 +29,7 @@ FILL = re.compile(r'style="fill: (#[0-9a-f]{6})"')
 INKS = '[id^="text_"]>g:not([style]){fill:#ffffff}[style="fill: #fefefe"]{fill:#000000!important}'
 SERIES = set(DARK) - {"#ffffff"}
 # Luminances plus 0.05, whose ratios are contrasts: black and white are equally easy to read on the middle one.
-BLACK, MIDDLE, WHITE = 0.05, (0.05 * 1.05) ** 0.5, 1.05
+MIDDLE, WHITE = (0.05 * 1.05) ** 0.5, 1.05
 PLATE = 0.075  # what white data become: lighter than the ground of a dark page
 SMALLEST = 0.75  # letters of 9 points stay 9 pixels high
 
