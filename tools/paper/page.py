@@ -28,7 +28,7 @@ SCREEN = {
     "sphinx_togglebutton",
 }
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-KEPT_PARTS = ("frameworks", "formulas", "references", "fonts", "languages", "report")
+KEPT_PARTS = ("cards", "frameworks", "formulas", "references", "fonts", "languages", "report")
 
 
 def configure(*own: str) -> dict[str, Any]:

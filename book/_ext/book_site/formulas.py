@@ -148,12 +148,16 @@ def visit_formula(writer: Any, node: nodes.math) -> None:
     raise nodes.SkipNode
 
 
-def visit_display(writer: Any, node: nodes.math_block) -> None:
-    """A formula of its own; one that is wider than a phone scrolls, so the keyboard must be able to get there."""
-    math, number = convert(writer, node, block=True)
+def frame_display(math: str, number: str, attributes: str = "") -> str:
+    """A formula of its own, with its name and its number."""
     name = f"Equation {number}" if number else "Formula"
     tag = f'<span class="number">({escape(number)})</span>' if number else ""
-    writer.body.append(f'<div class="math" role="group" aria-label="{escape(name)}" tabindex="0">{math}{tag}</div>\n')
+    return f'<div class="math" role="group" aria-label="{escape(name)}"{attributes}>{math}{tag}</div>'
+
+
+def visit_display(writer: Any, node: nodes.math_block) -> None:
+    """A formula of its own; one that is wider than a phone scrolls, so the keyboard must be able to get there."""
+    writer.body.append(frame_display(*convert(writer, node, block=True), ' tabindex="0"') + "\n")
     raise nodes.SkipNode
 
 
