@@ -63,7 +63,7 @@ zip: book ## the pages as one file to hand around: unpack it and open index.html
 	@$(PY) -c 'import shutil; shutil.make_archive("attention-measured", "zip", "_build", "html")'
 
 pdf epub: .venv/.ready ## the book to print (needs Chromium), or for e-readers: attention-measured.pdf, .epub
-	@$(PY) -m tools.paper.page && $(PY) -m tools.paper.$@
+	@$(if $(filter pdf,$@),$(PY) -m tools.paper.page && )$(PY) -m tools.paper.$@
 
 repository edition: .venv/.ready ## name the repository: URL=https://github.com/me/my-fork; or the version: VERSION=0.2.0
 	@$(PY) -m tools.repository $(if $(filter edition,$@),--version "$(VERSION)","$(URL)")

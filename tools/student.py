@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import shutil
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import nbformat
+from book_site.package import build_wheel
 from jinja2 import Template
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
@@ -68,7 +68,7 @@ def main(place: Path = ROOT) -> None:
     for page in list_pages(list(editions.values())):
         shutil.copy(page, target / "book" / page.name)
     shutil.copy(HERE / "student.md", target / "README.md")
-    import_module("book._ext.book_site.package").build_wheel(ROOT, target)
+    build_wheel(ROOT, target)
     with zipfile.ZipFile(place / f"{ARCHIVE}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(target.rglob("*")):
             archive.write(path, Path(ARCHIVE) / path.relative_to(target))

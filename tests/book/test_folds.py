@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from book_site.folds import FOLDED
 
-from book._ext.book_site.folds import FOLDED
 from tests.book.chapters import cells, each_chapter
 from tests.book.names import transform
 from tools.notebooks import ASIDE, is_aside

@@ -18,11 +18,11 @@ from typing import Any
 
 import nbformat
 import pytest
+from book_site.package import build_wheel
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
-from book._ext.book_site.package import build_wheel
 from tools.kernels import over_files
 from tools.notebooks import NOTEBOOKS, ROOT
 from tools.repository import setup_cell

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import nbformat
+from book_site.outputs import OPT_OUT
 
-from book._ext.book_site.outputs import OPT_OUT
 from tests.chapters.sentences import NUMBER, find_numbers, is_measured
 from tools import ROOT
 from tools.notebooks import NOTEBOOKS

@@ -6,7 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from book._ext.book_site.outputs import OPT_OUT
+from book_site.outputs import OPT_OUT
+
 from tests.faults.minibook import (
     CHECK,
     DRAWN,

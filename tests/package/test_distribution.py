@@ -10,8 +10,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from book_site.package import SOURCES, build_wheel
 
-from book._ext.book_site.package import SOURCES, build_wheel
 from tools import ROOT
 
 # Imports everything while only what d2lmini asks for can be found, with what that asks for in turn.

@@ -8,9 +8,7 @@ from tools import ROOT
 from tools.notebooks import list_chapters
 
 # Commands of TeX, of a formula that was not set, and words for a tool.
-RAW = re.compile(
-    r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b|NBVAL|@title|Installs d2lmini|%pip"
-)
+RAW = re.compile(r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b|NBVAL|@title|Installs d2lmini")
 CHINESE = ("我", "喜欢", "吃", "苹果")
 
 

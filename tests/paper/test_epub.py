@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import subprocess
@@ -10,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lxml import etree, html
+from lxml import etree
 
 from tests.paper.chapters import CHINESE, RAW, list_exercises, read_text, read_title
 from tools.notebooks import list_chapters
-from tools.paper import EPUB, PAGE
+from tools.paper import EPUB
 from tools.repository import read_version
 
 pytestmark = pytest.mark.thorough
@@ -45,56 +46,77 @@ def pages(files: dict[str, bytes]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def package(files: dict[str, bytes]) -> Any:
-    return etree.fromstring(files["book.opf"])
+    return etree.fromstring(files["content.opf"])
 
 
 def find(page: Any, path: str) -> Any:
     return page.xpath(path, namespaces=NAMES)
 
 
+def page_of(pages: dict[str, Any], chapter: str) -> Any:
+    return pages[f"notebooks/{chapter}.xhtml"]
+
+
 def test_the_package_lists_each_file_and_names_the_version(files: dict[str, bytes], package: Any) -> None:
     listed = find(package, "//o:item/@href")
-    assert sorted(listed) == sorted(set(files) - {"mimetype", "META-INF/container.xml", "book.opf"})
+    assert sorted(listed) == sorted(set(files) - {"mimetype", "META-INF/container.xml", "content.opf"})
     assert find(package, "string(//o:meta[@property='schema:bookEdition'])") == f"Version {read_version()}"
     assert find(package, "string(//dc:title)") == "Attention, Measured"
+    assert find(package, "//o:item[@properties='cover-image']/@href") == ["_images/cover.svg"]
 
 
-def test_each_chapter_has_an_entry_in_the_contents(pages: dict[str, Any]) -> None:
-    entries = find(pages["contents.xhtml"], "//h:nav//h:a")
-    found = {entry.get("href").partition("#")[0]: "".join(entry.itertext()) for entry in reversed(entries)}
+def test_pages_are_read_in_order_each_once(package: Any) -> None:
+    names = dict(zip(find(package, "//o:item/@id"), find(package, "//o:item/@href"), strict=True))
+    order = [names[name] for name in find(package, "//o:itemref[not(@linear)]/@idref")]
+    chapters = [f"notebooks/{name}.xhtml" for name in list_chapters()]
+    assert order[: len(chapters) + 1] == ["book/intro.xhtml", *chapters]
+    assert sorted([*order, "nav.xhtml"]) == sorted(name for name in names.values() if name.endswith(".xhtml"))
+
+
+def test_each_chapter_has_an_entry_in_the_contents_with_its_sections(pages: dict[str, Any]) -> None:
     for number, name in enumerate(list_chapters(), start=1):
-        assert found[f"{name}.xhtml"] == f"{number}\u2002{read_title(name)}"
-    assert found["appendix.xhtml"] == "Solutions"
+        chapter = f"//h:nav/h:ol/h:li/h:ol/h:li[h:a/@href='notebooks/{name}.xhtml']"
+        assert find(pages["nav.xhtml"], f"string({chapter}/h:a)") == f"{number} · {read_title(name)}"
+        assert find(pages["nav.xhtml"], f"{chapter}/h:ol/h:li/h:a[.='Exercises']"), name
+    assert find(pages["nav.xhtml"], "//h:nav/h:ol/h:li/h:a[.='Chapters']")
 
 
 def test_ids_are_unique_and_links_lead_to_them(pages: dict[str, Any], files: dict[str, bytes]) -> None:
     ids = {name: find(page, "//@id") for name, page in pages.items()}
     for name, page in pages.items():
         assert len(ids[name]) == len(set(ids[name])), name
-        for link in find(page, "//h:a/@href"):
+        for link in [*find(page, "//@href"), *find(page, "//@src")]:
             if not link.startswith("https://"):
-                file, _, anchor = link.partition("#")
-                assert anchor in ids[file or name], (name, link)
-        for shown in [*find(page, "//h:img/@src"), *find(page, "//h:link/@href")]:
-            assert shown in files, (name, shown)
+                path, _, anchor = link.partition("#")
+                file = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+                assert file in files and (not anchor or anchor in ids[file]), (name, link)
 
 
-def test_each_formula_is_mathml_with_its_tex_beside_it(pages: dict[str, Any]) -> None:
-    written = len(html.parse(PAGE).xpath("//*[@class='math']"))
-    formulas = [formula for page in pages.values() for formula in find(page, "//m:math")]
-    assert len(formulas) == written > 1000
-    assert all(formula.get("alttext") for formula in formulas)
+def test_each_formula_is_mathml_with_its_tex_beside_it(pages: dict[str, Any], package: Any) -> None:
+    formulas = {name: find(page, "//m:math") for name, page in pages.items()}
+    written = sum(len(find(page, "//h:*[@class='math']")) for page in pages.values())
+    assert sum(map(len, formulas.values())) == written > 1000
+    assert all(formula.get("alttext") for found in formulas.values() for formula in found)
+    told = find(package, "//o:item[@properties='mathml']/@href")
+    assert sorted(told) == sorted(name for name, found in formulas.items() if found)
 
 
-def test_nothing_is_taken_for_html_that_is_not(pages: dict[str, Any]) -> None:
-    assert not [name for name, page in pages.items() if find(page, "//h:math | //h:svg")]
+def test_nothing_is_taken_for_html_that_is_not_and_nothing_asks_to_be_run_or_chosen(pages: dict[str, Any]) -> None:
+    gone = " | ".join(f"//h:{name}" for name in ("math", "svg", "script", "style", "input", "button", "form"))
+    assert not [name for name, page in pages.items() if find(page, gone)]
+
+
+def test_chinese_words_say_that_they_are(pages: dict[str, Any]) -> None:
+    shown = "//h:body//text()[not(ancestor::m:math or ancestor::h:nav)]"
+    for name, page in pages.items():
+        bare = [text for text in find(page, shown) if re.search("[\u4e00-\u9fff]", text)]
+        assert all(text.getparent().get("lang") for text in bare if not text.is_tail), name
 
 
 def test_no_formula_is_left_as_it_was_written_and_no_word_for_a_tool(pages: dict[str, Any]) -> None:
-    for name in ["introduction", "appendix", *list_chapters()]:
-        text = "".join(pages[f"{name}.xhtml"].itertext())
-        assert not RAW.search(text), name
-    text = "".join(pages["self-attention.xhtml"].itertext())
+    for name in list_chapters():
+        assert not RAW.search("".join(page_of(pages, name).itertext())), name
+    text = "".join(page_of(pages, "self-attention").itertext())
     assert all(word in text for word in CHINESE)
 
 
@@ -107,20 +129,15 @@ def test_figures_are_drawings_with_a_description(pages: dict[str, Any], files: d
     assert not [data for data in drawings if b"<!DOCTYPE" in data or b"prefers-color-scheme" in data]
 
 
-def test_each_solution_stands_at_the_end_with_links_there_and_back(pages: dict[str, Any]) -> None:
-    solved = "//h:p[@class='to-fold']/h:a[.='Solution']/@href"
-    there = [link for name in list_chapters() for link in find(pages[f"{name}.xhtml"], solved)]
-    back = find(pages["appendix.xhtml"], "//h:p[@class='from-fold']/h:a/@href")
-    assert len(there) == len(back) == len(list_exercises())
-    assert all(link.startswith("appendix.xhtml#") for link in there)
-    assert not any(find(pages[f"{name}.xhtml"], "//h:h4[.='Solution']") for name in list_chapters())
-
-
-def test_what_is_doubted_stands_at_the_end_of_its_chapter(pages: dict[str, Any]) -> None:
+def test_each_solution_is_folded_below_its_exercise_and_what_is_doubted_below_its_section(
+    pages: dict[str, Any],
+) -> None:
+    folded = "//h:details[@class='{}']/h:summary"
+    solved = [fold for name in list_chapters() for fold in find(page_of(pages, name), folded.format("solution"))]
+    assert len(solved) == len(list_exercises())
     for name in list_chapters():
-        doubts = find(pages[f"{name}.xhtml"], "//h:p[@class='to-fold']/h:a[.='Does this hold?']/@href")
+        doubts = find(page_of(pages, name), folded.format("check"))
         assert len(doubts) == read_text(name).count("\n#### Does this hold?\n")
-        assert len(find(pages[f"{name}.xhtml"], "//h:p[@class='from-fold']")) == len(doubts)
 
 
 def test_epubcheck_finds_no_error() -> None:

@@ -63,7 +63,7 @@ def test_the_contents_tell_the_page_of_each_chapter_and_tell_sections_of_one_nam
     contents = squeeze("".join(pages[marks["Contents"] - 1 : marks["Introduction"] - 1]))
     for number, title in enumerate(map(read_title, list_chapters()), start=1):
         assert f"{number}{squeeze(title)}{marks[title]}" in contents
-    numbers = [int(number) for number in re.findall(r"Exercises(\d+)Goingfurther", contents)]
+    numbers = [int(number) for number in re.findall(r"Exercises(\d+)", contents)]
     assert len(numbers) == len(list_chapters()) and numbers == sorted(set(numbers))
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from book_site.figures import DARK, colour_figure
 from matplotlib.transforms import Bbox
 
 import d2lmini as d2l
-from book._ext.book_site.figures import DARK, colour_figure
 from tests.colours import contrast
 from tests.site.windows import photograph
 

@@ -8,12 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 import tinycss2
+from book_site import formulas
+from book_site.formulas import set_formula
+from book_site.languages import mark_page
+from book_site.styles import can_match, keep_used
 from docutils import nodes
-
-from book._ext.book_site import formulas
-from book._ext.book_site.formulas import set_formula
-from book._ext.book_site.languages import mark_page
-from book._ext.book_site.styles import can_match, keep_used
 
 SPACE, CALL = '<mspace width="0.1667em" />', "<mo>\u2061</mo>"
 WORDS = {"cell", "note", "open", "main"}

@@ -8,9 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from book_site.figures import DARK
 from bs4 import BeautifulSoup
 
-from book._ext.book_site.figures import DARK
 from tests.colours import contrast
 from tests.site.pages import CHAPTERS, COMPLETE, PAGES, SITE, WRITTEN, ids, soup
 from tools.notebooks import NOTEBOOKS, ROOT, TEXTS

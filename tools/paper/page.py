@@ -15,7 +15,7 @@ from tools import ROOT
 from tools.paper import PAGE
 from tools.repository import read_version
 
-# What serves a screen alone: buttons, folds, icons, search. The rest of the site's extension works on paper too.
+# What serves a screen alone, such as buttons, icons and search; and the parts of our own extension that do not.
 SCREEN = {
     "jupyter_book",
     "notfound.extension",
@@ -28,20 +28,18 @@ SCREEN = {
     "sphinx_togglebutton",
 }
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-SCREEN_PARTS = {"theme", "description", "folds", "search", "cards", "figures", "package", "weight", "styles"}
+KEPT_PARTS = ("cards", "frameworks", "formulas", "references", "fonts", "languages", "report")
 
 
-def configure() -> dict[str, Any]:
-    """The settings of `_config.yml`, without theme and scripts, and with the writer of the one page."""
+def configure(*own: str) -> dict[str, Any]:
+    """The settings of `_config.yml`, without theme and scripts, and with a module of `tools.paper` that writes."""
     config, _ = get_final_config(
         user_yaml=ROOT / "_config.yml", cli_config={"latex_individualpages": False}, sourcedir=ROOT
     )
-    from book_site import PARTS  # that call has found it
-
     kept = [name for name in config["extensions"] if name not in SCREEN | {"book_site"}]
-    own = [f"book_site.{part}" for part in PARTS if part not in SCREEN_PARTS]
+    parts = [f"book_site.{part}" for part in KEPT_PARTS]
     return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
-        "extensions": [*kept, *own, "tools.paper.writer"],
+        "extensions": [*kept, *parts, "tools.paper.offline", *own],
         "version": read_version(),
         "language": "en",
         "html_context": {"author": config["author"], "rights": config["copyright"]},
@@ -55,22 +53,21 @@ def configure() -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def build(builder: str, folder: Path, settings: dict[str, Any]) -> None:
     """Let Sphinx write the book from scratch: what an older build left could hide a fault.
 
     Raises:
         SystemExit: if Sphinx warns of anything.
     """
-    folder = PAGE.parent
     shutil.rmtree(folder, ignore_errors=True)
     with patch_docutils(), docutils_namespace():
         app = Sphinx(
             srcdir=ROOT,
             confdir=None,
             outdir=folder,
-            doctreedir=folder.parent / "doctrees",
-            buildername="singlehtml",
-            confoverrides=configure(),
+            doctreedir=folder.parent / "doctrees" / builder,
+            buildername=builder,
+            confoverrides=settings,
             status=None,
             tags=("paper",),
             freshenv=True,
@@ -79,7 +76,13 @@ def main() -> None:
         )
         app.build(force_all=True)
     if app.statuscode:
-        sys.exit("the page of the whole book could not be built: see above")
+        sys.exit("the book could not be built: see above")
+
+
+def main() -> None:
+    """Write the page, where its pictures and styles are found."""
+    folder = PAGE.parent
+    build("singlehtml", folder, configure("tools.paper.writer"))
     # Sphinx writes addresses as seen from the folder above that of the root: without this no style and no picture.
     (folder / "book/intro.html").replace(PAGE)
     for style in (Path(__file__).parent / "print.css", ROOT / "book/_static/formulas.css"):

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import re
 
-from book_site.cards import read_opening
-from book_site.folds import drop_machinery, is_cell
-from book_site.references import list_chapters, number_figures
+from book_site.folds import is_cell
+from book_site.references import number_figures
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.singlehtml import SingleFileHTMLBuilder
-from sphinx.util.docutils import SphinxDirective
 
-from tools.notebooks import SETUP
 from tools.paper.arrange import arrange_book, name_anchor
 
 MOST_LINES_TOGETHER = 20  # of a cell and what it prints; a longer one may go on on the next page
 MOST_LINES_ABOVE_FIGURE = 14
+
+
+PANEL_LINK = re.compile(r'(?<=<a href=")([\w-]+)\.html#([\w-]+)(?=")')
+
+
+def lead_from_panel(link: re.Match[str]) -> str:
+    """The address in the book of a place that a panel names by page and section."""
+    return f"#{name_anchor(f'notebooks/{link[1]}', link[2])}"
 
 
 class PaperBuilder(SingleFileHTMLBuilder):
@@ -51,34 +55,14 @@ class PaperBuilder(SingleFileHTMLBuilder):
             if document and not head:
                 whole = "introduction" if docname == root else f"document-{docname}"
                 link["refuri"] = f"#{name_anchor(docname, name) if name else whole}"
-
-
-class ChapterList(SphinxDirective):
-    """The chapters in the words that the site has on their cards, without the pictures."""
-
-    def run(self) -> list[nodes.Node]:
-        """Read the first sentences of each notebook."""
-        lines = []
-        for name in list_chapters(self.env.app):
-            notebook = json.loads((Path(self.env.srcdir) / f"{name}.ipynb").read_text("utf-8"))
-            title, opening, time = read_opening(notebook)
-            stop = "" if title.endswith("?") else "."
-            lines.append(f"1. [](/{name}.ipynb){stop} {opening} Runs in {time}.")
-        return self.parse_text_to_nodes("\n".join(lines))
+        for part in tree.findall(nodes.raw):  # a panel leads from chapter to chapter
+            part.children = [nodes.Text(PANEL_LINK.sub(lead_from_panel, part.astext()))]
 
 
 def number_all_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Number the figures of each chapter: what the site does page by page."""
     for file in doctree.findall(addnodes.start_of_file):
         number_figures(app, file, file["docname"])
-
-
-def open_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Show folded cells, and leave out the one that installs the package."""
-    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
-        cell.attributes.pop("hide_mode", None)
-        if cell.astext().startswith(SETUP):
-            cell.parent.remove(cell)
 
 
 def keep_together(app: Sphinx, doctree: nodes.document) -> None:
@@ -97,10 +81,8 @@ def keep_together(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the builder and what is left out."""
+    """Register the builder and its hooks."""
     app.add_builder(PaperBuilder, override=True)
-    app.add_directive("chapter-cards", ChapterList)
     app.connect("doctree-resolved", number_all_figures)
-    for change in (open_cells, drop_machinery, keep_together):
-        app.connect("doctree-read", change, priority=400)
+    app.connect("doctree-read", keep_together, priority=410)  # after what is left out
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,10 +4,6 @@
 decks work in a folder and without a network.
 """
 
-import sys
-
 from tools import ROOT
 
 FOLDER = ROOT / "slides"
-# Formulas and faces are those of the pages.
-sys.path.insert(0, str(ROOT / "book/_ext"))

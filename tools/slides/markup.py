@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from html import escape
 
-from book_site.formulas import set_formula
+from book_site.formulas import frame_display, set_formula
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
@@ -18,11 +17,7 @@ ATTACHED = re.compile(r'([(\[“‘]*)(<span class="math">(?:(?!</span>).)*</spa
 def write_formula(tex: str, *, block: bool) -> str:
     """A formula in a line or of its own."""
     math, number = set_formula(tex, block)
-    if not block:
-        return f'<span class="math">{math}</span>'
-    name = f"Equation {number}" if number else "Formula"
-    tag = f'<span class="number">({escape(number)})</span>' if number else ""
-    return f'<div class="math" role="group" aria-label="{escape(name)}">{math}{tag}</div>'
+    return frame_display(math, number) if block else f'<span class="math">{math}</span>'
 
 
 # Of what the chapters are written in; the rules of its plugin would wrap the formulas once more.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from sphinx.application import Sphinx
 
 PARTS = (
     "theme",
     "description",
     "folds",
+    "predictions",
     "frameworks",
     "formulas",
     "references",
@@ -27,5 +30,5 @@ PARTS = (
 def setup(app: Sphinx) -> dict[str, bool]:
     """Load the parts."""
     for part in PARTS:
-        app.setup_extension(f"{__name__}.{part}")
+        import_module(f"{__name__}.{part}").setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

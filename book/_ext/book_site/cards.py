@@ -1,4 +1,4 @@
-"""The chapters on the title page, each as a card: picture, question and time, all of it read from the notebook."""
+"""The chapters on the title page, each as a card, or on paper a line: question and time, read from the notebook."""
 
 from __future__ import annotations
 
@@ -34,21 +34,32 @@ class ChapterCards(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Read the notebooks, and store their pictures beside those of the pages."""
-        cards = [self.make_card(name) for name in list_chapters(self.env.app)]
-        return [nodes.enumerated_list("", *cards, classes=["chapter-cards"])]
+        names = list_chapters(self.env.app)
+        if self.env.app.tags.has("paper"):
+            return self.parse_text_to_nodes("\n".join(map(self.write_line, names)))
+        return [nodes.enumerated_list("", *map(self.make_card, names), classes=["chapter-cards"])]
+
+    def read_chapter(self, name: str) -> dict[str, Any]:
+        """The notebook of a chapter, on which the page then depends."""
+        path = Path(self.env.srcdir) / f"{name}.ipynb"
+        self.env.note_dependency(str(path))
+        return json.loads(path.read_text("utf-8"))
+
+    def write_line(self, name: str) -> str:
+        """A chapter in the words of its card."""
+        title, opening, time = read_opening(self.read_chapter(name))
+        return f"1. [](/{name}.ipynb){'' if title.endswith('?') else '.'} {opening} Runs in {time}."
 
     def make_card(self, name: str) -> nodes.list_item:
         """The card of one chapter; its title is the link, its picture says nothing that the text does not."""
-        path = Path(self.env.srcdir) / f"{name}.ipynb"
-        self.env.note_dependency(str(path))
-        notebook = json.loads(path.read_text("utf-8"))
+        notebook = self.read_chapter(name)
         title, opening, time = read_opening(notebook)
         head, _, tail = title.partition(": ")
         text = f"**[{head}](/{name}.ipynb)** {tail}\n\n{opening}\n\nRuns in {time}."
         card = nodes.list_item("", nodes.container("", *self.parse_text_to_nodes(text)))
         svg = find_picture(notebook)
-        if svg and self.env.app.builder.name == "html":  # in one file the chapters themselves are near
-            place = Path(self.env.app.outdir) / f"_images/card-{path.stem}.svg"
+        if svg:
+            place = Path(self.env.app.outdir) / f"_images/card-{Path(name).name}.svg"
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(svg, "utf-8")
             source = f"{'../' * self.env.docname.count('/')}_images/{place.name}"
@@ -56,7 +67,6 @@ class ChapterCards(SphinxDirective):
         return card
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.add_directive("chapter-cards", ChapterCards)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .written import when_written
+
 # The colours of d2lmini/figures/style.mplstyle and what they become on a dark page.
 DARK = {
     "#ffffff": "#121212",
@@ -27,7 +29,7 @@ FILL = re.compile(r'style="fill: (#[0-9a-f]{6})"')
 INKS = '[id^="text_"]>g:not([style]){fill:#ffffff}[style="fill: #fefefe"]{fill:#000000!important}'
 SERIES = set(DARK) - {"#ffffff"}
 # Luminances plus 0.05, whose ratios are contrasts: black and white are equally easy to read on the middle one.
-BLACK, MIDDLE, WHITE = 0.05, (0.05 * 1.05) ** 0.5, 1.05
+MIDDLE, WHITE = (0.05 * 1.05) ** 0.5, 1.05
 PLATE = 0.075  # what white data become: lighter than the ground of a dark page
 SMALLEST = 0.75  # letters of 9 points stay 9 pixels high
 
@@ -80,11 +82,9 @@ def colour_figure(figure: str) -> str:
     return re.sub(r"<svg\b[^>]*>", lambda tag: tag[0] + style, figure, count=1)
 
 
-def colour_figures(app: Sphinx, error: Exception | None) -> None:
+def colour_figures(app: Sphinx, folder: Path) -> None:
     """Give each figure its colours for dark pages, in a style sheet of its own."""
-    if error or app.builder.format != "html":
-        return
-    for figure in (Path(app.outdir) / "_images").glob("*.svg"):
+    for figure in folder.glob("_images/*.svg"):
         figure.write_text(colour_figure(figure.read_text("utf-8")), "utf-8")
 
 
@@ -111,8 +111,7 @@ def keep_letters(
         context["body"] = re.sub(r'<img\b[^>]*src="[^"]*_images/(?P<name>[^"/]+\.svg)"[^>]*>', box, context["body"])
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("html-page-context", keep_letters)
-    app.connect("build-finished", colour_figures)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, colour_figures)

@@ -16,6 +16,8 @@ from pathlib import Path
 from fontTools.subset import Options, Subsetter, load_font, save_font
 from sphinx.application import Sphinx
 
+from .written import edit_pages, when_written
+
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of each table that it cuts
 
 # What a face is called in fonts.css: the package that has it, and where.
@@ -96,29 +98,23 @@ def write_fonts(pages: Path, target: Path) -> None:
         shutil.copy(find_file(package, name), target / licence)
 
 
-def place_fonts(app: Sphinx, error: Exception | None) -> None:
+def place_fonts(app: Sphinx, folder: Path) -> None:
     """Put the faces, and their licences, beside the pages."""
-    if error or app.builder.format != "html":
-        return
-    write_fonts(Path(app.outdir), Path(app.outdir) / "_static/fonts")
+    write_fonts(folder, folder / "_static/fonts")
 
 
-def ask_early(app: Sphinx, error: Exception | None) -> None:
-    """Let each page ask for its faces at once, those of formulas and of Chinese only where there are such."""
-    if error or app.builder.name != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        html = page.read_text("utf-8")
-        names = [*FIRST, *(name for name, sign in IN_SOME.items() if sign.search(html))]
-        root = re.search(r'data-content_root="([^"]*)"', html)
-        place = CHARSET.search(html)
-        if root and place and 'rel: "preload"' not in html:
-            script = ASK.format(names=", ".join(f'"{name}"' for name in names), root=root[1])
-            page.write_text(html[: place.end()] + script + html[place.end() :], "utf-8")
+def ask_early(html: str) -> str:
+    """Let a page ask for its faces at once, those of formulas and of Chinese only where there are such."""
+    names = [*FIRST, *(name for name, sign in IN_SOME.items() if sign.search(html))]
+    root = re.search(r'data-content_root="([^"]*)"', html)
+    place = CHARSET.search(html)
+    if not root or not place or 'rel: "preload"' in html:
+        return html
+    script = ASK.format(names=", ".join(f'"{name}"' for name in names), root=root[1])
+    return html[: place.end()] + script + html[place.end() :]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the hook."""
-    app.connect("build-finished", place_fonts)
-    app.connect("build-finished", ask_early)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def setup(app: Sphinx) -> None:
+    """Register the steps."""
+    when_written(app, place_fonts, paper=True)
+    when_written(app, lambda app, folder: edit_pages(folder, ask_early))

@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from .fonts import cut_font, find_file
+from .written import when_written
 
 LOGGER = logging.getLogger(__name__)
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
@@ -91,7 +92,7 @@ def space_functions(math: ElementTree.Element) -> None:
 
 
 def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple[str, str]:
-    r"""The MathML of a formula, ``described`` by its TeX, and the number that its ``\tag`` gives it ("" without).
+    r"""The MathML of a formula, which may say that it is and of what TeX, and the number of its ``\tag`` ("" without).
 
     Raises:
         ValueError: in the converter's words, if it is not one.
@@ -106,7 +107,7 @@ def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple
     apply_names(math)
     space_functions(math)
     if described:
-        math.set("alttext", written)
+        math.attrib |= {"xmlns": NAMESPACE, "alttext": written}
     return ElementTree.tostring(math, encoding="unicode"), number[1] if number else ""
 
 
@@ -147,12 +148,16 @@ def visit_formula(writer: Any, node: nodes.math) -> None:
     raise nodes.SkipNode
 
 
-def visit_display(writer: Any, node: nodes.math_block) -> None:
-    """A formula of its own; one that is wider than a phone scrolls, so the keyboard must be able to get there."""
-    math, number = convert(writer, node, block=True)
+def frame_display(math: str, number: str, attributes: str = "") -> str:
+    """A formula of its own, with its name and its number."""
     name = f"Equation {number}" if number else "Formula"
     tag = f'<span class="number">({escape(number)})</span>' if number else ""
-    writer.body.append(f'<div class="math" role="group" aria-label="{escape(name)}" tabindex="0">{math}{tag}</div>\n')
+    return f'<div class="math" role="group" aria-label="{escape(name)}"{attributes}>{math}{tag}</div>'
+
+
+def visit_display(writer: Any, node: nodes.math_block) -> None:
+    """A formula of its own; one that is wider than a phone scrolls, so the keyboard must be able to get there."""
+    writer.body.append(frame_display(*convert(writer, node, block=True), ' tabindex="0"') + "\n")
     raise nodes.SkipNode
 
 
@@ -185,18 +190,15 @@ def write_font(pages: Path, target: Path) -> None:
     narrow_roots(target)
 
 
-def place_font(app: Sphinx, error: Exception | None) -> None:
+def place_font(app: Sphinx, folder: Path) -> None:
     """Put the glyphs of the formulas on the pages beside them: few systems have a font that can stretch brackets."""
-    if error or app.builder.format != "html":
-        return
-    write_font(Path(app.outdir), Path(app.outdir) / "_static/math.woff2")
+    write_font(folder, folder / "_static/math.woff2")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the renderer and the hooks."""
     skip = (lambda writer, node: None,)
     app.add_config_value("formulas_described", False, "html", bool)  # where MathML may not be understood
     app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
     app.connect("doctree-read", keep_together)
-    app.connect("build-finished", place_font)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, place_font, paper=True)

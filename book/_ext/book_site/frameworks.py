@@ -79,7 +79,6 @@ def show_places(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = json.dumps(notebook)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Tell Sphinx when to call the above."""
     app.connect("source-read", show_places)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

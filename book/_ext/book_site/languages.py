@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from .written import edit_pages, when_written
+
 # Elements whose text is no text of the page, and tags; between them stands the text.
 TAGS = re.compile(r"<(script|style|title|textarea)\b.*?</\1>|<!--.*?-->|<[^>]*>", re.DOTALL)
 CHARACTERS = re.compile(r"[\u4e00-\u9fff]+(?:[ 、，][\u4e00-\u9fff]+)*")
@@ -31,15 +33,11 @@ def mark_page(html: str) -> str:
     return head + body + "".join(pieces) + mark_text(rest[place:])
 
 
-def mark_pages(app: Sphinx, error: Exception | None) -> None:
+def mark_pages(app: Sphinx, folder: Path) -> None:
     """Mark the Chinese words of all pages, also where the theme has put them."""
-    if error or app.builder.format != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        page.write_text(mark_page(page.read_text("utf-8")), "utf-8")
+    edit_pages(folder, mark_page)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hook."""
-    app.connect("build-finished", mark_pages)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, mark_pages, paper=True)

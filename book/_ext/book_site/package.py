@@ -11,6 +11,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from .written import when_written
+
 # What setuptools reads; in a copy, since it leaves a folder `build` behind, and packs what an older one left.
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "d2lmini", "d2lmini_exercises")
 
@@ -37,13 +39,11 @@ def build_wheel(root: Path, target: Path) -> None:
         raise RuntimeError(f"the wheel of the package could not be built:\n{built.stdout}{built.stderr}")
 
 
-def place_wheel(app: Sphinx, error: Exception | None) -> None:
+def place_wheel(app: Sphinx, folder: Path) -> None:
     """Put the wheel above the notebooks that the pages offer, where their setup cell looks for it."""
-    if not error and app.builder.format == "html":
-        build_wheel(Path(app.srcdir), Path(app.outdir) / "_sources")
+    build_wheel(Path(app.srcdir), folder / "_sources")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hook."""
-    app.connect("build-finished", place_wheel)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, place_wheel)

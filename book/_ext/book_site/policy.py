@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from pathlib import Path
 
 from sphinx.application import Sphinx
+
+from .written import edit_pages, when_written
 
 INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
 # Styles are written into elements by formulas, tables and the panels one can touch; a style runs nothing.
@@ -34,17 +35,13 @@ def write_policy(html: str) -> str:
     return "; ".join(f"{name} {sources}" for name, sources in rules.items())
 
 
-def add_policies(app: Sphinx, error: Exception | None) -> None:
-    """Write the policy of each page into its head, before anything that it speaks of."""
-    if error or app.builder.format != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        html = page.read_text("utf-8")
-        if "<head>" in html and "Content-Security-Policy" not in html:
-            page.write_text(html.replace("<head>", f"<head>\n{META.format(write_policy(html))}", 1), "utf-8")
+def add_policy(html: str) -> str:
+    """Write the policy of a page into its head, before anything that it speaks of."""
+    if "Content-Security-Policy" in html:
+        return html
+    return html.replace("<head>", f"<head>\n{META.format(write_policy(html))}", 1)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hook: the last one, since a changed script has another digest."""
-    app.connect("build-finished", add_policies, priority=950)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, lambda app, folder: edit_pages(folder, add_policy), priority=950)

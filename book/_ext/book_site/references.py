@@ -90,17 +90,19 @@ def anchor_formulas(app: Sphinx, doctree: nodes.document) -> None:
             )
 
 
-def list_prose(doctree: nodes.document) -> Iterator[nodes.Text]:
-    """The pieces of text in paragraphs that are not part of a link, a title, code or a formula."""
-    for text in list(doctree.findall(nodes.Text)):
-        ancestors: list[nodes.Element] = []
-        node = text.parent
-        while node is not None:
-            ancestors.append(node)
-            node = node.parent
-        kinds = [any(isinstance(node, kind) for node in ancestors) for kind in (nodes.paragraph, CLOSED)]
-        if kinds == [True, False]:
-            yield text
+def list_prose(node: nodes.Element) -> Iterator[nodes.Text]:
+    """The pieces of text in an element that are not part of a link, a title, code or a formula."""
+    for child in list(node.children):
+        if isinstance(child, nodes.Text):
+            yield child
+        elif not isinstance(child, CLOSED):
+            yield from list_prose(child)
+
+
+def list_paragraphs(doctree: nodes.document) -> Iterator[nodes.Text]:
+    """The prose of a page, piece by piece."""
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        yield from list_prose(paragraph)
 
 
 def link(app: Sphinx, docname: str, target: str, anchor: str, text: str, preview: str) -> nodes.reference:
@@ -112,7 +114,7 @@ def link(app: Sphinx, docname: str, target: str, anchor: str, text: str, preview
 def link_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Make a link of each number of a formula in the text."""
     equations = list_equations(Path(app.srcdir))
-    for text in list_prose(doctree):
+    for text in list_paragraphs(doctree):
         pieces: list[nodes.Node] = []
         for i, part in enumerate(EQUATION.split(text.astext())):
             if i % 2 == 0:
@@ -148,7 +150,7 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     words = re.compile(
         rf"\b({'|'.join(sorted(map(re.escape, terms), key=len, reverse=True))})(?=s?\b)(?!-)", re.IGNORECASE
     )
-    for text in list_prose(doctree):
+    for text in list_paragraphs(doctree):
         found = next((match for match in words.finditer(text.astext()) if match[1].lower() in terms), None)
         if found is None:
             continue
@@ -161,11 +163,10 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         text.parent.replace(text, [nodes.Text(before), shown, nodes.Text(after)])
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("config-inited", number_by_chapter)
     for hook in (number_titles, anchor_formulas):  # before the contents are collected
         app.connect("doctree-read", hook, priority=400)
     for resolve in (number_figures, link_formulas, link_terms):
         app.connect("doctree-resolved", resolve)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -68,9 +68,8 @@ class BuildReport(SphinxDirective):
         return [*place, *self.parse_text_to_nodes("\n".join([KINDS_TOLD, *text]))]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the directive, and the hook before cells are folded and moved."""
     app.add_directive("build-report", BuildReport)
     app.connect("doctree-read", leave_places, priority=300)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,10 +11,11 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.search import IndexBuilder, js_index, languages
 from sphinx.search.en import SearchEnglish
 from sphinx.util.docutils import new_document
+
+from .written import when_written
 
 RUN = re.compile(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+")
 TEXT = (nodes.paragraph, nodes.term, nodes.caption, nodes.literal_block, nodes.math_block)
@@ -76,10 +77,8 @@ def cut_sections(doctree: nodes.document) -> Iterator[tuple[str, str, nodes.docu
         yield anchor, title.astext(), part, text
 
 
-def write_index(app: Sphinx, error: Exception | None) -> None:
+def write_index(app: Sphinx, folder: Path) -> None:
     """Write the index anew: its documents are sections, each with its text, from which excerpts are taken."""
-    if error or not isinstance(app.builder, StandaloneHTMLBuilder) or app.builder.name != "html":
-        return
     index = IndexBuilder(app.env, app.config.html_search_language or "en", {}, "")
     texts: dict[str, str] = {}
     for page in sorted(app.env.found_docs):
@@ -92,11 +91,10 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     found: dict[str, Any] = index.freeze()
     # A query that is a title would be listed a second time.
     found |= {"alltitles": {}, "texts": [texts[name] for name in found["docnames"]]}
-    (Path(app.outdir) / "searchindex.js").write_text(js_index.dumps(found), "utf-8")
+    (folder / "searchindex.js").write_text(js_index.dumps(found), "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the language and the hook."""
     languages["en"] = EnglishWithChinese
-    app.connect("build-finished", write_index)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, write_index)

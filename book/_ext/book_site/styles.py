@@ -11,6 +11,8 @@ from typing import Any
 import tinycss2
 from sphinx.application import Sphinx
 
+from .written import when_written
+
 SHEET = "_static/styles/site.css"
 LINK = re.compile(
     r'[ \t]*<link(?=[^>]*\brel="stylesheet")[^>]*\bhref="(?P<root>[./]*)(?P<name>_static/[^"?]+)[^"]*"[^>]*>\n?'
@@ -67,11 +69,8 @@ def keep_used(rules: list[Any], words: set[str]) -> str:
     return "\n".join(kept)
 
 
-def join_styles(app: Sphinx, error: Exception | None) -> None:
+def join_styles(app: Sphinx, folder: Path) -> None:
     """Write the one style sheet, and let each page ask for it alone."""
-    if error or app.builder.format != "html":
-        return
-    folder = Path(app.outdir)
     pages = {page: page.read_text("utf-8") for page in folder.rglob("*.html")}
     scripts = [path.read_text("utf-8") for path in (folder / "_static").rglob("*.js")]
     words = set().union(*(WORD.findall(text) for text in (*pages.values(), *scripts)))
@@ -90,7 +89,6 @@ def join_styles(app: Sphinx, error: Exception | None) -> None:
             page.write_text(html[: first.start()] + link + LINK.sub("", html[first.start() :]), "utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hook."""
-    app.connect("build-finished", join_styles, priority=900)  # the theme writes colours of code at the end
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, join_styles, priority=900)  # the theme writes colours of code at the end

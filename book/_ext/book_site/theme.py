@@ -9,6 +9,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from .written import edit_pages, when_written
+
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 TIDIED = {
     r'<summary aria-label="Toggle hidden content">': "<summary>",
@@ -80,31 +82,25 @@ def mark_columns(app: Sphinx, doctree: nodes.document) -> None:
             block["classes"].append("columns")
 
 
-def free_lost_page(app: Sphinx, error: Exception | None) -> None:
+def free_lost_page(app: Sphinx, folder: Path) -> None:
     """Let the page for a lost reader find its styles and links where the book does not stand below its name."""
-    page, prefix = Path(app.outdir) / "404.html", app.config["notfound_urls_prefix"]
-    if not error and page.exists() and "<base " not in page.read_text("utf-8"):
+    page, prefix = folder / "404.html", app.config["notfound_urls_prefix"]
+    if page.exists() and "<base " not in page.read_text("utf-8"):
         html = re.sub(rf'(?<==")/{re.escape(prefix.strip("/"))}/', "", page.read_text("utf-8"))
         page.write_text(html.replace("<head>", f"<head>\n{BASE.format(prefix=prefix)}", 1), "utf-8")
 
 
-def tidy_pages(app: Sphinx, error: Exception | None) -> None:
+def tidy_page(html: str) -> str:
     """Tidy what Sphinx and the templates of the theme write into every page."""
-    if error or app.builder.format != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        html = page.read_text("utf-8")
-        for old, new in TIDIED.items():
-            html = re.sub(old, new, html)
-        html = re.sub(r'<noscript>\s*<div class="admonition error">.*?</noscript>', NO_SEARCH, html, flags=re.DOTALL)
-        page.write_text(html, "utf-8")
+    for old, new in TIDIED.items():
+        html = re.sub(old, new, html)
+    return re.sub(r'<noscript>\s*<div class="admonition error">.*?</noscript>', NO_SEARCH, html, flags=re.DOTALL)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hooks."""
     app.connect("config-inited", adjust_theme)
     app.connect("config-inited", drop_thebe)
     app.connect("doctree-read", mark_columns)
-    app.connect("build-finished", tidy_pages)
-    app.connect("build-finished", free_lost_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, lambda app, folder: edit_pages(folder, tidy_page))
+    when_written(app, free_lost_page)

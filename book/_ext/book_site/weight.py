@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from sphinx.application import Sphinx
 
 from .fonts import cut_font
+from .written import when_written
 
 # Scripts of which no page uses anything: the icons are a font as well, and the book has no toggles.
 UNUSED = ("fontawesome.js", "togglebutton.js")
@@ -71,11 +72,8 @@ def shrink_icons(folder: Path) -> None:
         cut_font(font, font, letters, features=())
 
 
-def lighten_site(app: Sphinx, error: Exception | None) -> None:
+def lighten_site(app: Sphinx, folder: Path) -> None:
     """Lighten each page; delete what Sphinx and the theme copy, and no page asks for."""
-    if error or app.builder.format != "html":
-        return
-    folder = Path(app.outdir)
     for pattern in FILES:
         for unused in folder.rglob(pattern):
             unused.unlink()
@@ -86,7 +84,6 @@ def lighten_site(app: Sphinx, error: Exception | None) -> None:
     shrink_icons(folder)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the hook."""
-    app.connect("build-finished", lighten_site)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    when_written(app, lighten_site)
