@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import nbformat
+from book_site.phrases import EXERCISE, EXERCISES, PREDICT, PREREQUISITES, RUNNING_TIME, SOLUTION, TAKEAWAY
 
 from tools.notebooks import NOTEBOOKS, is_aside
 from tools.slides.blocks import read_blocks
@@ -40,8 +41,8 @@ LINES = 20
 _NOTHING = re.compile(r"<[^>]*>|(?<=\])\([^)\s]*\)|^[|\s:-]+$|^#+ ", re.MULTILINE)
 _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
-_EXERCISE = re.compile(r"^### Exercise.*$", re.MULTILINE)
-_MARKERS = re.compile(r"Predict|In one sentence|Prerequisites|Running time")
+_EXERCISE = re.compile(rf"^### {EXERCISE}.*$", re.MULTILINE)
+_MARKERS = re.compile("|".join(map(re.escape, (PREDICT, TAKEAWAY, PREREQUISITES, RUNNING_TIME))))
 
 
 @dataclass
@@ -57,7 +58,7 @@ def read(name: str) -> Chapter:
     chapter, below = Chapter(), False
     for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells:
         text = cell.source if cell.cell_type == "markdown" else ""
-        above, heading, _ = text.partition("## Exercises\n")
+        above, heading, _ = text.partition(f"## {EXERCISES}\n")
         if heading and not below:  # the last section and the summary may stand in the same cell
             below = True
             chapter.main.append(nbformat.v4.new_markdown_cell(above))
@@ -121,7 +122,7 @@ def measure(name: str) -> dict[str, int]:
     }
     statements = [_EXERCISE.split(next(list_texts(cells)))[-1] for cells in chapter.exercises]
     solutions = [
-        "\n".join(list_texts(filter(is_aside, cells))).replace("#### Solution", "") for cells in chapter.exercises
+        "\n".join(list_texts(filter(is_aside, cells))).replace(f"#### {SOLUTION}", "") for cells in chapter.exercises
     ]
     return {
         "words": sum(map(count_words, texts)),

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Set
 from pathlib import Path
 
+from book_site.phrases import EXERCISE
+
 from tools import ROOT
 from tools.notebooks import TEXTS, list_chapters
 
@@ -24,7 +26,7 @@ READ = ("book/*.md", "d2lmini/**/*.py", "d2lmini_exercises/**/*.py", "tests/exer
 
 def read_number(text: str) -> str | None:
     """The number that a chapter's text has now."""
-    found = re.search(r"^### Exercise (\d+)\.1\b", text, re.MULTILINE) or TAG.search(text)
+    found = re.search(rf"^### {EXERCISE} (\d+)\.1\b", text, re.MULTILINE) or TAG.search(text)
     return found[1] if found else None
 
 

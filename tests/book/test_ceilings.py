@@ -6,6 +6,7 @@ import re
 
 import pytest
 import yaml
+from book_site.phrases import TAKEAWAY
 
 from tests.book.chapters import each_chapter, read_text
 from tools import ROOT
@@ -29,7 +30,7 @@ def test_a_complete_chapter_has_pictures_and_a_summary_of_its_sentences(chapter:
         pytest.skip("not complete")
     assert measure(chapter)["pictures"] >= 4, f"book/{chapter}.md: fewer than four pictures"
     text = read_text(chapter)
-    sentences = re.findall(r"^\*\*In one sentence\.\*\* (.+)$", text, re.MULTILINE)
+    sentences = re.findall(rf"^\*\*{re.escape(TAKEAWAY)}\*\* (.+)$", text, re.MULTILINE)
     summary = re.search(r"^## Summary\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     assert summary and re.findall(r"^- (.+)$", summary[1], re.MULTILINE) == sentences, (
         f"book/{chapter}.md: the summary is the list of the sentences after '**In one sentence.**'"

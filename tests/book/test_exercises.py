@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from book_site.phrases import EXERCISES, SOLUTION
 
 from tests.book.chapters import cells, each_chapter, find, get_printed, is_solution
 from tests.book.names import list_names, parse
@@ -44,8 +45,8 @@ def read_exercises(chapter: str) -> list[Exercise]:
             continue
         for heading in HEADING.finditer(cell.source):
             if heading[0].startswith(("# ", "## ")):
-                inside = heading[0] == "## Exercises"
-            elif inside and heading[0] != "#### Solution":
+                inside = heading[0] == f"## {EXERCISES}"
+            elif inside and heading[0] != f"#### {SOLUTION}":
                 title = EXERCISE.match(heading[0])
                 assert title and title[2] == str(len(found) + 1), (
                     f"{where}: {heading[0]!r} should begin with '### Exercise <chapter>.{len(found) + 1} · '"

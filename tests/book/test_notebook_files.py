@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from book_site.outputs import count_outputs
+from book_site.phrases import PREREQUISITES, RUNNING_TIME
 
 from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, find, read, read_text
 from tools import ROOT
@@ -193,9 +194,7 @@ def test_headings_details_and_equations_are_complete(chapter: str) -> None:
 @each_chapter
 def test_a_chapter_says_what_it_needs_and_how_long_it_runs(chapter: str) -> None:
     where, first = next(cells(chapter, "markdown"))
-    missing = [
-        what for what in ("Prerequisites", "Running time") if not re.search(rf"\*\*{what}\*\*: \S", first.source)
-    ]
+    missing = [what for what in (PREREQUISITES, RUNNING_TIME) if not re.search(rf"\*\*{what}\*\*: \S", first.source)]
     assert not missing, f"{where}: the first cell lacks {missing}"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from book_site.phrases import EXERCISE, SOLUTION
+
 from tools import ROOT
 from tools.notebooks import list_chapters
 
@@ -24,5 +26,5 @@ def read_title(name: str) -> str:
 
 def list_exercises() -> list[str]:
     """The exercises with a solution, as they are called."""
-    exercise = re.compile(r"^### (Exercise .+?)$(?:(?!^### ).)*?^#### Solution$", re.MULTILINE | re.DOTALL)
+    exercise = re.compile(rf"^### ({EXERCISE} .+?)$(?:(?!^### ).)*?^#### {SOLUTION}$", re.MULTILINE | re.DOTALL)
     return [title for name in list_chapters() for title in exercise.findall(read_text(name))]

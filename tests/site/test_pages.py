@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 from book_site.figures import DARK
+from book_site.phrases import DOUBTS
 from bs4 import BeautifulSoup
 
 from tests.colours import contrast
@@ -86,7 +87,9 @@ def test_each_solution_is_folded_and_named(page: str) -> None:
         assert number and solution.summary.get_text() == f"Show the solution of {number[0]}"
         assert solution.select(".cell") and "✓" in solution.get_text()
     doubts = [fold.summary.get_text() for fold in parsed.select("details.check")]
-    assert doubts == re.findall("^#### (Does this hold.)$", (TEXTS / f"{Path(page).stem}.md").read_text("utf-8"), re.M)
+    assert doubts == re.findall(
+        rf"^#### ({re.escape(DOUBTS)})$", (TEXTS / f"{Path(page).stem}.md").read_text("utf-8"), re.M
+    )
 
 
 @pytest.mark.recipe("A chapter")

@@ -6,7 +6,8 @@ import re
 from html import escape
 from typing import Any
 
-from book_site.folds import DOUBTS, raw
+from book_site.folds import raw
+from book_site.phrases import DOUBTS, SOLUTION
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.config import Config
@@ -84,7 +85,7 @@ def gather_solutions(chapters: list[nodes.section]) -> nodes.section | None:
     """The appendix: the solutions of each chapter under its title."""
     appendix = make_section("solutions", "Solutions", "solutions")
     for number, chapter in enumerate(chapters):
-        taken = take_folds(chapter, "Solution", "exercise")
+        taken = take_folds(chapter, SOLUTION, "exercise")
         if taken:
             of_chapter = make_section(f"solutions-{number}", head_of(chapter))
             of_chapter.extend(taken)

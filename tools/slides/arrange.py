@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from book_site.phrases import EXERCISE, EXERCISES, TAKEAWAY
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
@@ -19,9 +20,8 @@ from tools.slides.blocks import Block, read_main, shorten, split_sentences
 from tools.slides.measure import count_lines, estimate
 
 ROOM, LARGE = 540, 330  # pixels below a title; text that takes less than the second has larger letters
-SENTENCE = "**In one sentence.**"
-EXERCISE = re.compile(r"^### (Exercise .+)$", re.MULTILINE)
-EXERCISES = "{}\n\nIn `notebooks/{}.ipynb`, each with a checker that answers with hints."
+TASK = re.compile(rf"^### ({EXERCISE} .+)$", re.MULTILINE)
+TASKS = "{}\n\nIn `notebooks/{}.ipynb`, each with a checker that answers with hints."
 
 
 @dataclass
@@ -49,9 +49,9 @@ class Arrangement(Preprocessor):
             if block.cell is None and block.kind not in ("title", "heading") and block.source not in slides[-1].notes:
                 slides[-1].notes.append(block.source)
             above, lead = block.kind, leads
-        titles = [f"- {title}" for cell in notebook.cells for title in EXERCISE.findall(cell.source)]
-        last = Block("bullet_list", EXERCISES.format("\n".join(titles), resources["metadata"]["name"]))
-        slides += [Slide("Exercises", blocks=[last])] * bool(titles)
+        titles = [f"- {title}" for cell in notebook.cells for title in TASK.findall(cell.source)]
+        last = Block("bullet_list", TASKS.format("\n".join(titles), resources["metadata"]["name"]))
+        slides += [Slide(EXERCISES, blocks=[last])] * bool(titles)
         notebook.cells = [cell for slide in slides if slide.blocks for cell in lay_out(slide)]
         return notebook, resources
 
@@ -60,7 +60,7 @@ def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Bl
     """What a block shows, and what of it comes with the next one, if that shows anything."""
     if block.kind in ("title", "heading"):
         return [], []
-    if block.kind != "paragraph" or block.source.startswith(SENTENCE) or above == "title":
+    if block.kind != "paragraph" or block.source.startswith(f"**{TAKEAWAY}") or above == "title":
         return [shorten(block)], []
     leads = below.kind in ("math_block", "predict") or (below.cell is not None and block.source[-1] == ":")
     sentences, fit = split_sentences(block.source), 1 if above == "picture" else 2

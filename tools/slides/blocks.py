@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from book_site.phrases import EXERCISES, PREDICT
 from nbformat import NotebookNode
 
 from tools.notebooks import is_aside
 from tools.slides.markup import PARSER
 
-PREDICT = "**Predict"
 LONG = 520  # letters of a list; of a longer one each item shows its first sentence
 # What has no end of a sentence within; a whole sentence in parentheses keeps its own.
 CLOSED = re.compile(
@@ -40,7 +40,7 @@ def read_main(notebook: NotebookNode) -> Iterator[Block]:
         if is_aside(cell) or cell.metadata.get("slideshow", {}).get("slide_type") == "skip":
             continue
         for block in read_blocks(cell.source) if cell.cell_type == "markdown" else show_code(cell):
-            if block.source == "## Exercises":
+            if block.source == f"## {EXERCISES}":
                 return
             yield block
 
@@ -52,9 +52,9 @@ def read_blocks(source: str) -> Iterator[Block]:
         if token.level or token.nesting < 0 or token.map is None:
             continue
         kind = "title" if token.tag == "h1" else token.type.removesuffix("_open")
-        for piece in re.split(rf"(?={re.escape(PREDICT)})", "\n".join(lines[slice(*token.map)])):
+        for piece in re.split(rf"(?=\*\*{PREDICT})", "\n".join(lines[slice(*token.map)])):
             if piece.strip():
-                yield Block("predict" if piece.startswith(PREDICT) else kind, piece.strip())
+                yield Block("predict" if piece.startswith(f"**{PREDICT}") else kind, piece.strip())
 
 
 def split_sentences(paragraph: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from book_site.formulas import frame_display, set_formula
+from book_site.phrases import PREDICT
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
@@ -29,7 +30,7 @@ PARSER.add_render_rule("math_block", lambda _, tokens, at, *__: write_formula(to
 def to_html(source: str) -> str:
     """The HTML of a text; its links lead from deck to deck, and what has no deck keeps its words."""
     html = PARSER.render(ELSEWHERE.sub(r"\1", CHAPTER.sub(r"](\1.html)", source)))
-    html = html.replace("<p><strong>Predict", '<p class="predict"><strong>Predict')
+    html = html.replace(f"<p><strong>{PREDICT}", f'<p class="predict"><strong>{PREDICT}')
     return ATTACHED.sub(r'<span class="nobreak">\1\2\3</span>', html)
 
 

@@ -11,6 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from book_site.phrases import RUNNING_TIME
+
 from .references import list_chapters
 
 
@@ -18,7 +20,7 @@ def read_opening(notebook: dict[str, Any]) -> tuple[str, str, str]:
     """The title of a chapter, its first paragraph and its running time."""
     text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
     title, opening, *rest = text.removeprefix("# ").split("\n\n", 2)
-    time = re.search(r"\*\*Running time\*\*: (.+?)\.", "\n\n".join(rest))
+    time = re.search(rf"\*\*{RUNNING_TIME}\*\*: (.+?)\.", "\n\n".join(rest))
     return title, opening, time[1] if time else ""
 
 

@@ -10,14 +10,15 @@ from typing import Any, cast
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from book_site.phrases import DOUBTS, EXERCISE, SOLUTION
+
 from .package import name_wheel
 
 # What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
-MACHINERY = re.compile(r"^# NBVAL_IGNORE_OUTPUT\n|^# @title Solution\n|(?<=^# )@title ", re.MULTILINE)
+MACHINERY = re.compile(rf"^# NBVAL_IGNORE_OUTPUT\n|^# @title {SOLUTION}\n|(?<=^# )@title ", re.MULTILINE)
 
 # The headings that fold what is below them, up to the next one, and the tag of their cells.
-DOUBTS = "Does this hold?"
-FOLDED = {"Solution": "solution", DOUBTS: "check"}
+FOLDED = {SOLUTION: "solution", DOUBTS: "check"}
 
 
 def raw(html: str) -> nodes.raw:
@@ -103,7 +104,7 @@ def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
     """Name what an exercise is, *Build.* or *Debug.*, so that a style can show it."""
     for section in doctree.findall(nodes.section):
         tasks = [node for node in section if isinstance(node, nodes.paragraph)]
-        exercise = section.next_node(nodes.title).astext().startswith("Exercise ")
+        exercise = section.next_node(nodes.title).astext().startswith(f"{EXERCISE} ")
         if exercise and tasks and isinstance(tasks[0][0], nodes.emphasis):
             tasks[0][0]["classes"].append("kind")
 

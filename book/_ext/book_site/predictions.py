@@ -5,6 +5,8 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from book_site.phrases import PREDICT, TAKEAWAY
+
 from .folds import is_cell, raw
 
 # Only a script can do what it says; that it is there from the start keeps the text below in its place.
@@ -12,7 +14,6 @@ SWITCH = (
     '<button type="button" class="cover-switch pst-js-only" aria-pressed="true">Cover answers to predictions</button>'
 )
 
-TAKEAWAY = "In one sentence."
 
 SAID = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.math_block)
 
@@ -34,7 +35,7 @@ def is_takeaway(paragraph: nodes.paragraph) -> bool:
 
 def is_marker(strong: nodes.strong) -> bool:
     """Whether a word in bold is the one that begins the question."""
-    return strong.astext().startswith("Predict")
+    return strong.astext().startswith(PREDICT)
 
 
 def is_panel(cell: nodes.Element) -> bool:
