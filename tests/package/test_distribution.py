@@ -71,7 +71,13 @@ def test_the_wheel_holds_the_package_and_the_licences_alone(wheel: Path) -> None
     names = zipfile.ZipFile(wheel).namelist()
     information = wheel.name.replace("-py3-none-any.whl", ".dist-info")
     assert {name.split("/")[0] for name in names} == {"d2lmini", "d2lmini_exercises", information}
-    assert {"d2lmini/py.typed", "d2lmini/figures/style.mplstyle"} <= set(names)
+    wanted = {
+        "d2lmini/py.typed",
+        "d2lmini/figures/style.mplstyle",
+        "d2lmini_exercises/py.typed",
+        "frameworks/same_layer.py",
+    }
+    assert wanted <= set(names)
     assert sum("/licenses/LICENSE" in name for name in names) == 2
 
 
