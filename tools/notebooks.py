@@ -169,6 +169,11 @@ def list_code(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code" and not cell.source.startswith(SETUP)]
 
 
+def bears_noise(notebook: NotebookNode) -> bool:
+    """Whether a notebook can run under `tools/noise.py`: PyTorch's compilers, and FlexAttention, refuse to."""
+    return not any(re.search(r"torch\.export|flex_attention", cell.source) for cell in list_code(notebook))
+
+
 def find_cover(notebook: NotebookNode) -> str | None:
     """The figure of the cell tagged `cover`, as SVG: the picture on the title page and in README.md."""
     shown = [out for cell in notebook.cells if "cover" in cell.metadata.get("tags", []) for out in cell.outputs]

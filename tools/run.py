@@ -30,6 +30,7 @@ from tools.notebooks import (
     KERNEL,
     OPT_OUT,
     TEXTS,
+    bears_noise,
     choose,
     digest,
     find_cover,
@@ -197,7 +198,7 @@ def run(chapter: str, wanted: str | None = None) -> None:
         take_along(notebook, stored)
         how = "its words changed, its outputs were taken along" if words_changed else ""
     else:
-        how = run_code(chapter, notebook, "" if same_code else read_seed())
+        how = run_code(chapter, notebook, read_seed() if bears_noise(notebook) and not same_code else "")
     finish(notebook)
     if before != (read(text_path), read(notebook_path)):
         raise SystemExit(f"{chapter}: edited while it ran. Nothing was written; run `make notebooks` again")

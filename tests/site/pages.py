@@ -17,7 +17,7 @@ PAGES = sorted(f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is
 PAGES += [*(f"pages/{page}.html" for page in list_pages()), *CHAPTERS]
 WRITTEN = [*PAGES, "search.html", "404.html"]  # index.html holds nothing but the way to the first page
 # A title page, a chapter and a long page of prose: where by day one kind of page stands for all.
-KINDS = ["book/intro.html", CHAPTERS[0], "book/coming-from.html"]
+KINDS = ["book/intro.html", CHAPTERS[0], "pages/coming-from.html"]
 each_kind_by_day = pytest.mark.parametrize(
     "page", [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
 )
