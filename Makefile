@@ -13,8 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where pip is told to look for wheels, uv looks as well.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-CHAPTERS ?= $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb))))
-TEXTS := $(shell find book -type f ! -path '*/__pycache__/*') _config.yml _toc.yml $(wildcard notebooks/*.ipynb)
+CHAPTERS ?= $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md) $(wildcard notebooks/*.ipynb pages/*.ipynb))))
+TEXTS := $(shell find book -type f ! -path '*/__pycache__/*') _config.yml _toc.yml $(wildcard notebooks/*.ipynb pages/*.ipynb)
 CODE := $(shell find $(wildcard d2lmini d2lmini_exercises tests/book) -type f ! -path '*/__pycache__/*') conftest.py requirements.txt
 
 .PHONY: help book compared test thorough notebooks chapter frameworks mxnet student slides bench mark zip pdf \
@@ -102,5 +102,5 @@ compared: .venv/.ready
 	@$(PY) -m tools.compare $(if $(filter command,$(origin CHAPTERS)),$(CHAPTERS)) --jobs $(JOBS)
 
 # The folders too: their time is that of the last file that came or went.
-.build/checked: book/. notebooks/. $(TEXTS) $(CODE)
+.build/checked: book/. notebooks/. $(wildcard pages/.) $(TEXTS) $(CODE)
 	@mkdir -p $(@D) && $(PYTEST) -p no:xdist --tb=line tests/book && touch $@

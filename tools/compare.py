@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import nbformat
 
 from tools import ROOT
-from tools.notebooks import FRAMEWORKS, NOTEBOOKS, TEXTS, list_chapters, list_code, write
+from tools.notebooks import FRAMEWORKS, TEXTS, list_chapters, list_code, list_pages, locate, write
 from tools.repository import repository_url
 
 RESULTS, LOGS = ROOT / ".build/compared", ROOT / ".build/log"
@@ -71,7 +71,7 @@ def digest_package() -> str:
 
 def digest_chapter(chapter: str) -> str:
     """The digest of a chapter's code, of what is stored of its outputs, and of all that decides what it gives."""
-    notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    notebook = nbformat.read(locate(chapter), as_version=4)
     read = [path for path in FRAMEWORKS.glob("*") if path.suffix in (".ipynb", ".py")]
     read = read if "frameworks" in str(notebook.cells) else []
     cells = json.dumps([[cell.source, cell.outputs, cell.execution_count] for cell in list_code(notebook)])
@@ -124,7 +124,7 @@ def compare(chapter: str) -> Result:
     log, said = LOGS / f"{chapter}.xml", LOGS / f"{chapter}.txt"
     log.unlink(missing_ok=True)
     run = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:xdist", "--color=no", "--nbval"]
-    run += ["--nbval-current-env", f"--junitxml={log}", str(NOTEBOOKS / f"{chapter}.ipynb")]
+    run += ["--nbval-current-env", f"--junitxml={log}", str(locate(chapter))]
     with said.open("w", encoding="utf-8") as file:
         done = subprocess.run(run, cwd=ROOT, check=False, stdout=file, stderr=subprocess.STDOUT)
     cells, rounded, differs = read_log(log)
@@ -133,7 +133,7 @@ def compare(chapter: str) -> Result:
     result = Result(digest, tell_machine(), time.monotonic() - begin, cells, rounded, differs)
     write(RESULTS / f"{chapter}.json", json.dumps(asdict(result)))
     equal = f"{cells} cells as stored" if not differs else f"{len(differs)} of {cells} cells DIFFER"
-    lines = [f"notebooks/{chapter}.ipynb: {equal}, {result.seconds:.0f} s"]
+    lines = [f"{locate(chapter).relative_to(ROOT).as_posix()}: {equal}, {result.seconds:.0f} s"]
     lines += [f"    code cell {cell}: {tell_differences(pairs)}" for cell, pairs in differs.items()]
     print("\n".join(lines), flush=True)
     return result
@@ -167,10 +167,10 @@ def main(chapters: list[str], jobs: int) -> None:
 
     for folder in (RESULTS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
-    if unknown := [chapter for chapter in chapters if not (NOTEBOOKS / f"{chapter}.ipynb").exists()]:
+    if unknown := [chapter for chapter in chapters if not locate(chapter).exists()]:
         sys.exit(f"there is no notebooks/{unknown[0]}.ipynb")
     # The last chapters first, which train most, so that no long one begins when the others are done.
-    chapters = chapters or list_chapters()[::-1]
+    chapters = chapters or [*list_pages(), *list_chapters()[::-1]]
     try:
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(compare, [chapter for chapter in chapters if not is_known(chapter)]))

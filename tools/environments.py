@@ -17,10 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import nbformat
 import torch
 
 from tools import ROOT
-from tools.notebooks import NOTEBOOKS
+from tools.notebooks import NOTEBOOKS, PAGES, bears_noise
 
 # Which variables are set otherwise, and which are missing.
 ENVIRONMENTS: dict[str, dict[str, str | None]] = {
@@ -44,7 +45,7 @@ ASIDE = shutil.ignore_patterns(".*", "_build", "__pycache__")  # what a copy of 
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "logical", "--dist", "loadscope", "-p", "no:cov"]
 PARTS = {
     "package": ["tests/package", "tests/exercises", "--ignore=tests/package/test_distribution.py"],
-    "notebooks": ["--nbval", "--nbval-current-env", "notebooks"],
+    "notebooks": ["--nbval", "--nbval-current-env", "notebooks", "pages"],
 }
 
 
@@ -54,8 +55,10 @@ def list_arguments(name: str, part: str) -> list[str]:
         return PARTS[part]
     if part == "package":
         return []
-    trained = [path for path in sorted(NOTEBOOKS.glob("*.ipynb")) if TRAINS.search(path.read_text("utf-8"))]
-    return PARTS[part] if name.endswith("1") else [*PARTS[part][:-1], *map(str, trained)]
+    paths = [path for folder in (NOTEBOOKS, PAGES) for path in sorted(folder.glob("*.ipynb"))]
+    paths = [path for path in paths if bears_noise(nbformat.read(path, as_version=4))]
+    again = [path for path in paths if name.endswith("1") or TRAINS.search(path.read_text("utf-8"))]
+    return [*PARTS[part][:2], *map(str, again)]
 
 
 def run(name: str, arguments: list[str]) -> str:

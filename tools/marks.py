@@ -14,7 +14,7 @@ import nbformat
 
 from tools import ROOT
 from tools.compare import Difference, Result, read_current
-from tools.notebooks import NOTEBOOKS, list_chapters, write
+from tools.notebooks import list_chapters, list_pages, locate, write
 
 SITE = ROOT / "_build/html"
 ABOUT = "book/about.html"
@@ -35,7 +35,7 @@ def tell(pairs: list[Difference]) -> str:
 
 def locate_cells(chapter: str) -> dict[int, int]:
     """The number that nbval gives a code cell, by its number among all cells, which the pages know."""
-    cells = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4).cells
+    cells = nbformat.read(locate(chapter), as_version=4).cells
     code = [number for number, cell in enumerate(cells) if cell.cell_type == "code"]
     return {number: counted for counted, number in enumerate(code)}
 
@@ -72,8 +72,9 @@ def report(results: Mapping[str, Result | None]) -> str:
     missing = len(results) - len(known)
     said += f"<p>{missing} notebooks have not been compared here.</p>" if missing else ""
     rows = [
-        f'<li><a href="../notebooks/{chapter}.html#differs-{cell}">{chapter}, code cell {cell}</a>: {tell(pairs)}</li>'
+        f'<li><a href="../{folder}/{chapter}.html#differs-{cell}">{chapter}, code cell {cell}</a>: {tell(pairs)}</li>'
         for chapter, cells_of in differs.items()
+        for folder in [locate(chapter).parent.name]
         for cell, pairs in cells_of.items()
     ]
     return said + (f"<ul>{''.join(rows)}</ul>" if rows else "")
@@ -81,9 +82,9 @@ def report(results: Mapping[str, Result | None]) -> str:
 
 def mark_pages() -> None:
     """Fill the places of all pages that are built."""
-    results = {chapter: read_current(chapter) for chapter in list_chapters()}
+    results = {chapter: read_current(chapter) for chapter in (*list_chapters(), *list_pages())}
     for chapter, result in results.items():
-        page = SITE / f"notebooks/{chapter}.html"
+        page = SITE / locate(chapter).parent.name / f"{chapter}.html"
         if page.exists():
             write(page, mark_cells(page.read_text("utf-8"), chapter, result))
     if (SITE / ABOUT).exists():

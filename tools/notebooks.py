@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from tools import ROOT
 
 TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
+PAGES = ROOT / "pages"  # notebooks that are no chapters: no number, no exercises, no deck
 FRAMEWORKS = ROOT / "frameworks"  # the same layer elsewhere: text and notebook side by side
 COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
@@ -31,14 +32,34 @@ OPT_OUT = "# NBVAL_IGNORE_OUTPUT"  # the first line of a cell that shows a time:
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
 
 
+def list_files(folder: str) -> list[str]:
+    """The notebooks of a folder, in the order of the table of contents."""
+    return re.findall(rf"^ *- file: {folder}/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"), re.MULTILINE)
+
+
 def list_chapters() -> list[str]:
-    """The chapters, in the order of the table of contents."""
-    return re.findall(r"^ *- file: notebooks/([\w-]+)", (ROOT / "_toc.yml").read_text("utf-8"), re.MULTILINE)
+    """The chapters, in their order."""
+    return list_files("notebooks")
+
+
+def list_pages() -> list[str]:
+    """The pages that are notebooks but no chapters."""
+    return list_files("pages")
+
+
+def locate(name: str) -> Path:
+    """Where the notebook of a chapter or a page is, or would be."""
+    return (PAGES if name in list_pages() else NOTEBOOKS) / f"{name}.ipynb"
+
+
+def is_notebook(text: Path) -> bool:
+    """Whether a Markdown file is a notebook as text; the others are prose."""
+    return "\nkernelspec:\n" in text.read_text("utf-8")
 
 
 def is_chapter(text: Path) -> bool:
-    """Whether a Markdown file is a notebook as text; the others are prose pages."""
-    return "\nkernelspec:\n" in text.read_text("utf-8")
+    """Whether a Markdown file is the text of a chapter."""
+    return is_notebook(text) and text.stem not in list_pages()
 
 
 def drop_empty(metadata: Any) -> Any:
@@ -92,21 +113,22 @@ def choose(chapter: str, text: NotebookNode | None, notebook: NotebookNode | Non
     side = {"text": text, "ipynb": notebook}.get(wanted or "")
     if side is not None:
         return side
+    made = locate(chapter).relative_to(ROOT).as_posix()
     command, missing = f"make notebooks CHAPTERS={chapter} FROM=", f"{chapter}: there is no book/{chapter}.md"
     if text is None:
         if notebook is None:
-            raise SystemExit(f"{missing} and no notebooks/{chapter}.ipynb")
+            raise SystemExit(f"{missing} and no {made}")
         if DIGEST not in notebook.metadata:  # a new chapter
             return notebook
         raise SystemExit(
-            f"{missing}, from which notebooks/{chapter}.ipynb was made. Nothing was written. Delete the notebook as "
+            f"{missing}, from which {made} was made. Nothing was written. Delete the notebook as "
             f"well, or take it as the new text: {command}ipynb"
         )
     if notebook is None or not is_edited(notebook) or to_text(text) == to_text(notebook):
         return text
     also = "" if digest(text) == notebook.metadata.get(DIGEST) else ", and the text is another one as well"
     raise SystemExit(
-        f"{chapter}: notebooks/{chapter}.ipynb was edited by hand since it was made from book/{chapter}.md{also}. "
+        f"{chapter}: {made} was edited by hand since it was made from book/{chapter}.md{also}. "
         f"Nothing was written. To throw the notebook's edit away: {command}text; to take it as the new text: "
         f"{command}ipynb"
     )
@@ -145,6 +167,11 @@ def is_aside(cell: NotebookNode) -> bool:
 def list_code(notebook: NotebookNode) -> list[NotebookNode]:
     """The code cells, without the first: it installs the package, and names another repository in each fork."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and not cell.source.startswith(SETUP)]
+
+
+def bears_noise(notebook: NotebookNode) -> bool:
+    """Whether a notebook can run under `tools/noise.py`: PyTorch's compilers, and FlexAttention, refuse to."""
+    return not any(re.search(r"torch\.export|flex_attention", cell.source) for cell in list_code(notebook))
 
 
 def find_cover(notebook: NotebookNode) -> str | None:

@@ -17,7 +17,7 @@ import yaml
 from jinja2 import Template
 
 from tools import ROOT
-from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, SETUP, TEXTS, digest, is_chapter, is_edited
+from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, PAGES, SETUP, TEXTS, digest, is_edited, is_notebook
 
 CONFIG, TEMPLATE = ROOT / "_config.yml", ROOT / "tools/template/setup.py.j2"
 _IN_TEXT = re.compile(re.escape(SETUP) + r"\n.*?\n```", re.DOTALL)
@@ -66,9 +66,9 @@ def substitute(path: Path, line: str, new: str) -> None:
 
 
 def write_setup_cells(url: str) -> None:
-    """Give each chapter and each framework, text and notebook, the setup cell for this address."""
+    """Give each chapter, page and framework, text and notebook, the setup cell for this address."""
     new = setup_cell(url)
-    for path in [*NOTEBOOKS.glob("*.ipynb"), *FRAMEWORKS.glob("*.ipynb")]:
+    for path in [*NOTEBOOKS.glob("*.ipynb"), *PAGES.glob("*.ipynb"), *FRAMEWORKS.glob("*.ipynb")]:
         notebook = nbformat.read(path, as_version=4)
         edited = is_edited(notebook)  # then it stays so, and `make notebooks` will ask
         for cell in notebook.cells:
@@ -77,7 +77,7 @@ def write_setup_cells(url: str) -> None:
         if not edited:
             notebook.metadata[DIGEST] = digest(notebook)
         path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
-    for path in [*filter(is_chapter, TEXTS.glob("*.md")), *FRAMEWORKS.glob("*.md")]:
+    for path in [*filter(is_notebook, TEXTS.glob("*.md")), *FRAMEWORKS.glob("*.md")]:
         path.write_text(_IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1), "utf-8")
 
 

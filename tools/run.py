@@ -28,9 +28,9 @@ from tools.notebooks import (
     DIGEST,
     FRAMEWORKS,
     KERNEL,
-    NOTEBOOKS,
     OPT_OUT,
     TEXTS,
+    bears_noise,
     choose,
     digest,
     find_cover,
@@ -38,6 +38,7 @@ from tools.notebooks import (
     is_edited,
     list_chapters,
     list_code,
+    locate,
     read,
     restore_ids,
     tidy,
@@ -88,7 +89,7 @@ def execute(name: str, notebook: NotebookNode, folder: Path, **environment: str)
     try:
         client.execute(env=os.environ | environment)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        side = TEXTS if folder == NOTEBOOKS else folder
+        side = folder if folder == FRAMEWORKS else TEXTS
         raise SystemExit(f"{side.name}/{name}.md: a cell raised\n{error}") from None
     CoalesceStreamsPreprocessor().preprocess(notebook, {})
     return time.monotonic() - begin
@@ -126,11 +127,12 @@ def check_under_noise(chapter: str, notebook: NotebookNode, shaken: NotebookNode
 def run_code(chapter: str, notebook: NotebookNode, seed: str) -> str:
     """Run a chapter, with a seed once more under noise beside it, compare, and say how long it took."""
     shaken = copy.deepcopy(notebook)
+    folder = locate(chapter).parent
     shaken.cells.insert(0, nbformat.v4.new_code_cell(IS_SHAKEN))
     with ThreadPoolExecutor() as pool:
         noise = {"PYTHONSTARTUP": str(NOISE), "NOISE": seed}
-        other = pool.submit(execute, chapter, shaken, NOTEBOOKS, **noise) if seed else None
-        seconds = execute(chapter, notebook, NOTEBOOKS)
+        other = pool.submit(execute, chapter, shaken, folder, **noise) if seed else None
+        seconds = execute(chapter, notebook, folder)
     if other is None:
         return f"run in {seconds:.0f} s"
     slow = other.result()
@@ -184,7 +186,7 @@ def run(chapter: str, wanted: str | None = None) -> None:
     Raises:
         SystemExit: if nothing can be chosen, a cell raises, noise shows, or a side was edited during the run.
     """
-    text_path, notebook_path = TEXTS / f"{chapter}.md", NOTEBOOKS / f"{chapter}.ipynb"
+    text_path, notebook_path = TEXTS / f"{chapter}.md", locate(chapter)
     before = text, source = read(text_path), read(notebook_path)
     stored = nbformat.reads(source, as_version=4) if source else None
     notebook = choose(chapter, from_text(text) if text else None, stored, wanted)
@@ -196,7 +198,7 @@ def run(chapter: str, wanted: str | None = None) -> None:
         take_along(notebook, stored)
         how = "its words changed, its outputs were taken along" if words_changed else ""
     else:
-        how = run_code(chapter, notebook, "" if same_code else read_seed())
+        how = run_code(chapter, notebook, read_seed() if bears_noise(notebook) and not same_code else "")
     finish(notebook)
     if before != (read(text_path), read(notebook_path)):
         raise SystemExit(f"{chapter}: edited while it ran. Nothing was written; run `make notebooks` again")
@@ -206,7 +208,7 @@ def run(chapter: str, wanted: str | None = None) -> None:
         write(COVER, picture)
     write(STAMPS / chapter, digest_chapter(chapter))
     if how:
-        print(f"notebooks/{chapter}.ipynb: {how}", flush=True)
+        print(f"{notebook_path.relative_to(ROOT).as_posix()}: {how}", flush=True)
 
 
 def run_framework(name: str) -> None:

@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.marking.plan import read_book
-from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, TEXTS, is_chapter
+from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, PAGES, TEXTS, is_notebook
 
 ARCHIVE = "attention-measured-student"
 LINK = re.compile(r"\]\((?:\.\./book/)?([\w-]+\.md)(?:#[^)]*)?\)")
@@ -50,7 +50,7 @@ def list_pages(notebooks: list[NotebookNode]) -> list[Path]:
     while linked := {name for text in texts for name in LINK.findall(text) if (TEXTS / name).exists()} - found:
         found |= linked
         texts = [(TEXTS / name).read_text("utf-8") for name in linked]
-    return [TEXTS / name for name in sorted(found) if not is_chapter(TEXTS / name)]
+    return [TEXTS / name for name in sorted(found) if not is_notebook(TEXTS / name)]
 
 
 def main(place: Path = ROOT) -> None:
@@ -59,13 +59,14 @@ def main(place: Path = ROOT) -> None:
     for old in (target, place / "otter"):
         shutil.rmtree(old, ignore_errors=True)
     editions = {path.name: remove_solutions(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-    for folder in ("notebooks", "book", "frameworks"):
+    for folder in ("notebooks", "book", "frameworks", "pages"):
         (target / folder).mkdir(parents=True)
     for name, edition in editions.items():
         nbformat.write(edition, target / "notebooks" / name)
-    for path in FRAMEWORKS.glob("*.ipynb"):
-        shutil.copy(path, target / "frameworks")
-    for page in list_pages(list(editions.values())):
+    beside = [*FRAMEWORKS.glob("*.ipynb"), *PAGES.glob("*.ipynb")]
+    for path in beside:
+        shutil.copy(path, target / path.parent.name)
+    for page in list_pages([*editions.values(), *(nbformat.read(path, 4) for path in beside)]):
         shutil.copy(page, target / "book" / page.name)
     shutil.copy(HERE / "student.md", target / "README.md")
     build_wheel(ROOT, target)

@@ -10,13 +10,17 @@ from typing import Any
 import nbformat
 import pytest
 
-from tools.notebooks import NOTEBOOKS, TEXTS, is_chapter
+from tools.notebooks import NOTEBOOKS, PAGES, TEXTS, is_chapter, is_notebook, locate
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
 NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
 CHAPTERS = sorted(TEXT_CHAPTERS & NOTEBOOK_CHAPTERS)
 
+TEXT_PAGES = {path.stem for path in TEXTS.glob("*.md") if is_notebook(path)} - TEXT_CHAPTERS
+NOTEBOOK_PAGES = {path.stem for path in PAGES.glob("*.ipynb")}
+
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+each_notebook = pytest.mark.parametrize("chapter", [*CHAPTERS, *sorted(TEXT_PAGES & NOTEBOOK_PAGES)])
 
 
 @functools.cache
@@ -33,7 +37,7 @@ def find(chapter: str, piece: str, last: bool = False) -> str:
 
 @functools.cache
 def read(chapter: str) -> Any:
-    return nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
+    return nbformat.read(locate(chapter), as_version=4)
 
 
 def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,30 @@ import yaml
 from book_site.outputs import count_outputs
 from book_site.phrases import PREREQUISITES, RUNNING_TIME
 
-from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, find, read, read_text
+from tests.book.chapters import (
+    CHAPTERS,
+    NOTEBOOK_CHAPTERS,
+    NOTEBOOK_PAGES,
+    TEXT_CHAPTERS,
+    TEXT_PAGES,
+    cells,
+    each_chapter,
+    each_notebook,
+    find,
+    read,
+    read_text,
+)
 from tools import ROOT
 from tools.notebooks import (
     ASIDE,
     CELL_METADATA,
     COVER,
     DIGEST,
-    NOTEBOOKS,
     TEXTS,
     find_cover,
-    is_chapter,
     is_edited,
+    is_notebook,
+    locate,
     to_text,
 )
 from tools.repository import repository_url, setup_cell
@@ -73,6 +84,9 @@ def named(toc: Any) -> Iterator[str]:
 
 
 def test_each_text_has_a_notebook_and_the_other_way_round() -> None:
+    assert TEXT_PAGES == NOTEBOOK_PAGES, (
+        f"pages: {sorted(TEXT_PAGES ^ NOTEBOOK_PAGES)} lack text or notebook; {REFRESH}"
+    )
     assert TEXT_CHAPTERS == NOTEBOOK_CHAPTERS, (
         f"book/*.md without a notebook: {sorted(TEXT_CHAPTERS - NOTEBOOK_CHAPTERS)}, notebooks without a text: "
         f"{sorted(NOTEBOOK_CHAPTERS - TEXT_CHAPTERS)}; {REFRESH}, or delete both"
@@ -82,13 +96,14 @@ def test_each_text_has_a_notebook_and_the_other_way_round() -> None:
 def test_the_table_of_contents_and_the_files_agree() -> None:
     entries = list(named(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))))
     files = {f"notebooks/{chapter}" for chapter in NOTEBOOK_CHAPTERS}
-    files |= {f"book/{path.stem}" for path in TEXTS.glob("*.md") if not is_chapter(path)}
+    files |= {f"pages/{page}" for page in NOTEBOOK_PAGES}
+    files |= {f"book/{path.stem}" for path in TEXTS.glob("*.md") if not is_notebook(path)}
     assert not set(entries) - files, f"_toc.yml names files that do not exist: {sorted(set(entries) - files)}"
     assert not files - set(entries), f"missing from _toc.yml: {sorted(files - set(entries))}"
     assert len(entries) == len(files), f"_toc.yml names a file twice: {sorted(entries)}"
 
 
-@each_chapter
+@each_notebook
 def test_text_and_notebook_are_equal(chapter: str) -> None:
     text, of_notebook = read_text(chapter), to_text(read(chapter))
     differing = [line for line in text.splitlines() if line not in set(of_notebook.splitlines())]
@@ -98,14 +113,14 @@ def test_text_and_notebook_are_equal(chapter: str) -> None:
     )
 
 
-@each_chapter
+@each_notebook
 def test_the_notebook_remembers_the_text_that_it_was_made_from(chapter: str) -> None:
     assert not is_edited(read(chapter)), (
         f"notebooks/{chapter}.ipynb is not what was made from book/{chapter}.md: its {DIGEST} is another one; {REFRESH}"
     )
 
 
-@each_chapter
+@each_notebook
 def test_every_code_cell_was_run_in_order(chapter: str) -> None:
     counts = [cell.execution_count for _, cell in cells(chapter, "code")]
     never = [where for where, cell in cells(chapter, "code") if cell.execution_count is None]
@@ -115,28 +130,28 @@ def test_every_code_cell_was_run_in_order(chapter: str) -> None:
     )
 
 
-@each_chapter
+@each_notebook
 def test_some_output_is_compared(chapter: str) -> None:
     assert count_outputs(read(chapter))["compared"], (
         f"book/{chapter}.md: no compared cell: nothing that it prints would be noticed to change"
     )
 
 
-@each_chapter
+@each_notebook
 def test_nothing_raised_or_went_to_stderr(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         bad = [out for out in cell.outputs if out.output_type == "error" or out.get("name") == "stderr"]
         assert not bad, f"{where}: output on stderr, or an error: {str(bad)[:300]}"
 
 
-@each_chapter
+@each_notebook
 def test_no_code_ends_in_a_semicolon(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         hidden = re.search(r";\s*(#.*\s*)*\Z", cell.source)
         assert not hidden, f"{where}: a trailing ; hides output from the comparison"
 
 
-@each_chapter
+@each_notebook
 def test_code_fits_on_a_screen(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         lines = cell.source.splitlines()
@@ -146,7 +161,7 @@ def test_code_fits_on_a_screen(chapter: str) -> None:
 
 
 @pytest.mark.recipe("A figure")
-@each_chapter
+@each_notebook
 def test_each_figure_has_alt_text_a_caption_and_its_own_cell(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         if images(cell):
@@ -168,7 +183,7 @@ def test_the_cover_is_the_figure_of_a_chapter() -> None:
     assert pictures == stored, f"{COVER.name} is not the figure of the one cell tagged cover; {REFRESH}"
 
 
-@each_chapter
+@each_notebook
 def test_markdown_is_portable(chapter: str) -> None:
     for where, cell in cells(chapter, "markdown"):
         for what, pattern in RAW_MYST.items():
@@ -176,7 +191,7 @@ def test_markdown_is_portable(chapter: str) -> None:
             assert not found, f"{where}: raw MyST ({what}): {found[0]!r} shows up outside Sphinx"
 
 
-@each_chapter
+@each_notebook
 def test_headings_details_and_equations_are_complete(chapter: str) -> None:
     text = "\n\n".join(cell.source for _, cell in cells(chapter, "markdown"))
     assert len(re.findall("^# ", text, re.MULTILINE)) == 1, f"{find(chapter, '# ', last=True)}: a chapter has one title"
@@ -187,7 +202,7 @@ def test_headings_details_and_equations_are_complete(chapter: str) -> None:
         assert tags.count(tag) == 1, (
             f"{find(chapter, f'tag{{{tag}}}', last=True)}: an equation number is used twice: {tag}"
         )
-    for mentioned in re.findall(r"\((\d+\.\d+)\)", text):
+    for mentioned in re.findall(r"\((\d+\.\d+)\)", re.sub("`[^`]*`", "", text)):
         assert mentioned in tags, f"{find(chapter, f'({mentioned})')}: there is no equation {mentioned}"
 
 
@@ -198,7 +213,7 @@ def test_a_chapter_says_what_it_needs_and_how_long_it_runs(chapter: str) -> None
     assert not missing, f"{where}: the first cell lacks {missing}"
 
 
-@each_chapter
+@each_notebook
 def test_cited_works_are_in_the_bibliography(chapter: str) -> None:
     bibliography = (TEXTS / "references.bib").read_text("utf-8")
     for where, cell in cells(chapter, "markdown"):
@@ -209,7 +224,7 @@ def test_cited_works_are_in_the_bibliography(chapter: str) -> None:
             assert re.search(rf"[{{/]{re.escape(work)}}}", bibliography), f"{where}: {link} is not in references.bib"
 
 
-@each_chapter
+@each_notebook
 def test_the_first_code_cell_sets_up_colab(chapter: str) -> None:
     where, first = next(cells(chapter, "code"))
     assert first.source == setup_cell(repository_url()), (
@@ -218,7 +233,7 @@ def test_the_first_code_cell_sets_up_colab(chapter: str) -> None:
     )
 
 
-@each_chapter
+@each_notebook
 def test_only_known_metadata(chapter: str) -> None:
     for where, cell in cells(chapter):
         own = {"id"} if cell.metadata.get("jp-MarkdownHeadingCollapsed") else set()  # for Colab
@@ -234,9 +249,9 @@ def test_only_known_metadata(chapter: str) -> None:
     )
 
 
-@each_chapter
+@each_notebook
 def test_the_notebook_is_small(chapter: str) -> None:
-    size = Path(NOTEBOOKS / f"{chapter}.ipynb").stat().st_size // 1024
+    size = locate(chapter).stat().st_size // 1024
     assert size <= MOST_KIB, (
         f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw fewer points, or print less"
     )

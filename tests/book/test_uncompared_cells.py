@@ -7,7 +7,7 @@ import re
 import pytest
 from book_site.outputs import OPT_OUT, is_time
 
-from tests.book.chapters import cells, each_chapter
+from tests.book.chapters import cells, each_notebook
 from tests.book.names import follow, list_asserted, parse
 
 pytestmark = pytest.mark.recipe("A chapter")
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.recipe("A chapter")
 CLOCKS = {"time", "timeit", "Timer", "perf_counter", "monotonic", "process_time", "datetime"}
 
 
-@each_chapter
+@each_notebook
 def test_a_cell_opts_out_in_one_way_and_says_why(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         lines = cell.source.removeprefix("# @title Solution\n").splitlines()
@@ -29,7 +29,7 @@ def test_a_cell_opts_out_in_one_way_and_says_why(chapter: str) -> None:
             )
 
 
-@each_chapter
+@each_notebook
 def test_nothing_but_times_is_not_compared(chapter: str) -> None:
     places = [where for where, cell in cells(chapter, "code") if OPT_OUT in cell.source and not is_time(cell.source)]
     assert not places, (
@@ -38,7 +38,7 @@ def test_nothing_but_times_is_not_compared(chapter: str) -> None:
     )
 
 
-@each_chapter
+@each_notebook
 def test_no_assertion_depends_on_a_time(chapter: str) -> None:
     times = CLOCKS
     for where, cell in cells(chapter, "code"):

@@ -1,50 +1,39 @@
-"""The page for those who come from another library: both sides of every row of its tables are run and compared."""
+"""The page for those who come from another library: its cells run every row of its tables, both sides of each."""
 
 from __future__ import annotations
 
+import ast
+import re
+
 import pytest
 
-from tests.chapters.coming_from.comparisons import COMPARISONS, Compare, same
-from tests.chapters.coming_from.sides import PAGE, Cell, meet, name_row, split_rows, split_sections
+from tools.notebooks import TEXTS
+
+SECTIONS = re.split(r"^## ", (TEXTS / "coming-from.md").read_text("utf-8"), flags=re.MULTILINE)
+WITH_ROWS = {text.partition("\n")[0]: text for text in SECTIONS if re.search(r"^\|", text, re.MULTILINE)}
 
 
-def assert_each_row_is_compared(page: str, comparisons: dict[str, dict[str, Compare]]) -> None:
-    """The rows of all sections, in their order, are those that are compared."""
-    rows = {heading: [name_row(row) for row in split_rows(text)] for heading, text in split_sections(page).items()}
-    assert {heading: names for heading, names in rows.items() if names} == {
-        heading: list(compared) for heading, compared in comparisons.items()
-    }
+def list_rows(section: str) -> list[tuple[str, ...]]:
+    """Both sides of each row, the lines of a side in one; the first two lines of a table are its head."""
+    lines = re.findall(r"^\|.*", section, re.MULTILINE)[2:]
+    cells = (line.strip("| ").split(" | ") for line in lines)
+    return [tuple("; ".join(re.findall("`([^`]+)`", side)) for side in row[:2]) for row in cells]
 
 
-def test_each_row_is_compared() -> None:
-    assert_each_row_is_compared(PAGE, COMPARISONS)
+def list_run(section: str) -> list[tuple[str, ...]]:
+    """What the cells of a section run: pairs of strings."""
+    code = "\n".join(re.findall(r"```{code-cell}\n(?::tags: [^\n]*\n)?(.*?)```", section, re.DOTALL))
+    tuples = [node.elts[:2] for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Tuple)]
+    return [tuple(side.value for side in pair if isinstance(side, ast.Constant)) for pair in tuples]  # type: ignore[misc]
 
 
-# torch.jit.script warns before it fails, as its row says.
-@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
-@pytest.mark.parametrize(
-    ("heading", "row"), [(heading, row) for heading, text in split_sections(PAGE).items() for row in split_rows(text)]
-)
-def test_a_row_says_what_is_so(heading: str, row: list[str]) -> None:
-    there_names, here_names = meet(heading)
-    left, right, explained = row
-    there, here = Cell(left, there_names), Cell(right, here_names)
-    COMPARISONS[heading][name_row(row)](there, here)
-    assert there.was_run and here.was_run and explained
+@pytest.mark.parametrize("heading", WITH_ROWS)
+def test_each_row_is_run(heading: str) -> None:
+    rows, run = list_rows(WITH_ROWS[heading]), list_run(WITH_ROWS[heading])
+    assert rows and not [row for row in rows if row not in run], "a row of the table is not among those that are run"
 
 
-@pytest.mark.parametrize(
-    "rows", ["", "| `3 - 1` | `2` | Nothing. |", "| `1 + 1` | `2` | Nothing. |\n| words | `2` | |"]
-)
-def test_a_row_without_a_comparison_and_a_comparison_without_a_row_are_noticed(rows: str) -> None:
-    table, comparisons = "\n## From D2L\n\n| D2L | here | why |\n|---|---|---|\n", {"From D2L": {"1 + 1": same}}
-    assert_each_row_is_compared(table + "| `1 + 1` | `2` | Nothing. |\n", comparisons)
-    with pytest.raises(AssertionError):
-        assert_each_row_is_compared(table + rows, comparisons)
-
-
-def test_a_wrong_cell_is_noticed() -> None:
-    names = meet("From PyTorch")[1]
-    same(Cell("`theirs(X, X, X)[0]`", names), Cell("`ours(X, X, X)`", names))
-    with pytest.raises(AssertionError):
-        same(Cell("`theirs(X, X, X)[0]`", names), Cell("`ours(X, X, X, lens)`", names))
+def test_a_row_that_is_not_run_is_noticed() -> None:
+    section = "| a | b |\n|---|---|\n| `1 + 1` `x` | `2` |\n\n```{code-cell}\nf([('1 + 1; x', '2', how)])\n```\n"
+    assert list_rows(section) == [("1 + 1; x", "2")] and list_rows(section)[0] in list_run(section)
+    assert list_rows(section)[0] not in list_run(section.replace("'2'", "'3'"))

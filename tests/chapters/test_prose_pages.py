@@ -14,7 +14,7 @@ from tools.notebooks import list_chapters
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "book").glob("*.md"))}
-CHAPTERS = {name: text for name, text in PAGES.items() if "\nkernelspec:" in text}
+CHAPTERS = {name: PAGES[name] for name in list_chapters()}
 ENTRIES = re.findall(r"^## (.+)\n\n(.+)$", PAGES["glossary"], re.MULTILINE)
 
 # What can be given by place in the package d2l: 0.17.6, the second Chinese edition, and 1.0.3, the English one.

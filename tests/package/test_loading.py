@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +16,19 @@ from torch.testing import assert_close
 
 import d2lmini as d2l
 from d2lmini.loading import load_parameters
-from tests import d2l_reference as theirs_of_d2l
 from tests.package.transformer.shared import DOUBLE, drawn, shake
 
+
+def read_d2l() -> SimpleNamespace:
+    """D2L's layers, as the page for those who come from there writes them."""
+    page = (Path(__file__).parents[2] / "book/coming-from.md").read_text("utf-8")
+    cells = re.findall(r"^# @title D2L.*?(?=^```)", page, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {"torch": torch, "nn": nn, "math": math}
+    exec("\n".join(cells), names)
+    return SimpleNamespace(**names)
+
+
+theirs_of_d2l = read_d2l()
 either_bias = pytest.mark.parametrize("bias", [False, True])
 
 

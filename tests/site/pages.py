@@ -8,15 +8,17 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from tools.notebooks import NOTEBOOKS, ROOT, TEXTS, is_chapter
+from tools.notebooks import NOTEBOOKS, ROOT, TEXTS, is_notebook, list_pages
 
 SITE = ROOT / "_build/html"
 FILES = SITE.as_uri() + "/"
 CHAPTERS = sorted(f"notebooks/{path.stem}.html" for path in NOTEBOOKS.glob("*.ipynb"))
-PAGES = sorted(f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is_chapter(path)) + CHAPTERS
+PAGES = sorted(f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is_notebook(path))
+RUN = [*CHAPTERS, *sorted(f"pages/{page}.html" for page in list_pages())]  # what is made from a notebook
+PAGES += RUN
 WRITTEN = [*PAGES, "search.html", "404.html"]  # index.html holds nothing but the way to the first page
 # A title page, a chapter and a long page of prose: where by day one kind of page stands for all.
-KINDS = ["book/intro.html", CHAPTERS[0], "book/coming-from.html"]
+KINDS = ["book/intro.html", CHAPTERS[0], "pages/coming-from.html"]
 each_kind_by_day = pytest.mark.parametrize(
     "page", [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
 )

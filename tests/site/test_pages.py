@@ -13,7 +13,7 @@ from book_site.phrases import DOUBTS
 from bs4 import BeautifulSoup
 
 from tests.colours import contrast
-from tests.site.pages import CHAPTERS, COMPLETE, PAGES, SITE, WRITTEN, ids, soup
+from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SITE, WRITTEN, ids, soup
 from tools.notebooks import NOTEBOOKS, ROOT, TEXTS
 
 STYLE = (ROOT / "d2lmini/figures/style.mplstyle").read_text("utf-8")
@@ -25,7 +25,8 @@ def squeeze(text: str) -> str:
 
 
 def test_each_source_has_its_page_and_there_is_no_other() -> None:
-    built = {str(path.relative_to(SITE)) for folder in ("book", "notebooks") for path in (SITE / folder).glob("*.html")}
+    folders = ("book", "notebooks", "pages")
+    built = {str(path.relative_to(SITE)) for folder in folders for path in (SITE / folder).glob("*.html")}
     assert built == set(PAGES)
     assert "book/intro.html" in (SITE / "index.html").read_text("utf-8")
 
@@ -132,15 +133,16 @@ def test_the_report_tells_what_came_out_and_names_notebooks_and_versions() -> No
     outcome = re.search(
         r"(\d+) cells of (\d+) notebooks were run again in \d+ seconds of computing, and compared: none", said
     )
-    assert outcome and int(outcome[2]) == len(CHAPTERS) and int(outcome[1]) > 20 * len(CHAPTERS)
-    assert not [page for page in CHAPTERS if soup(page).select(".differs")]
+    assert outcome and int(outcome[2]) == len(RUN) and int(outcome[1]) > 20 * len(CHAPTERS)
+    assert not [page for page in RUN if soup(page).select(".differs")]
     rows = [row.find_all("td") for row in soup("book/about.html").find_all("tr")]
     *tested, total = [row for row in rows if len(row) == 3]
-    assert sorted(f"notebooks/{Path(row[0].a['href']).name}" for row in tested) == CHAPTERS
+    assert sorted(row[0].a["href"].removeprefix("../") for row in tested) == RUN
     counts = [[int(cell.get_text()) for cell in row[1:3]] for row in tested]
     sums = [int(cell.get_text()) for cell in total[1:3]]
     assert sums == [sum(column) for column in zip(*counts, strict=True)]
-    marked = sum(path.read_text("utf-8").count('"# NBVAL_IGNORE_OUTPUT') for path in NOTEBOOKS.glob("*.ipynb"))
+    paths = [(ROOT / page).with_suffix(".ipynb") for page in RUN]
+    marked = sum(path.read_text("utf-8").count('"# NBVAL_IGNORE_OUTPUT') for path in paths)
     assert sums[1] == marked > 0, "the cells that are not compared"
     text = (ROOT / "requirements.txt").read_text("utf-8").split("# What these")[0]
     pinned = re.findall(r"^([\w-]+)==(\S+)", text, re.M)

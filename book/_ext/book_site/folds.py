@@ -88,7 +88,8 @@ def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
     if chapter is None or not cells:
         return
     first, end = chapter.index(cells[0]), chapter.index(cells[-1]) + 1
-    head = f'<details class="run"><summary>Run this chapter</summary>{list_ways(app)}'
+    kind = "page" if app.env.docname.startswith("pages/") else "chapter"
+    head = f'<details class="run"><summary>Run this {kind}</summary>{list_ways(app)}'
     chapter[first:end] = [raw(head), *chapter[first:end], raw("</details>")]
 
 

@@ -34,8 +34,13 @@ ORDINARY |= {"seed", "spread", "temperature", "twins", "value"}
 
 def list_chapters(app: Sphinx) -> list[str]:
     """The chapters in the order of the table of contents."""
+    return list_notebooks(app, "notebooks/")
+
+
+def list_notebooks(app: Sphinx, *folders: str) -> list[str]:
+    """The notebooks of these folders in the order of the table of contents."""
     contents = cast(Any, app.env).external_site_map  # by sphinx-external-toc
-    return [name for name in contents if name.startswith("notebooks/")]
+    return [name for name in contents if name.startswith(folders)]
 
 
 @cache

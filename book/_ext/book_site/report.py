@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from .folds import is_cell, raw
 from .outputs import KINDS, count_outputs
-from .references import list_chapters
+from .references import list_notebooks
 
 KINDS_TOLD = """
 So many cells of each notebook show something. What is *compared* are words, numbers, tables and figures. What is *only
@@ -38,16 +38,16 @@ def leave_places(app: Sphinx, doctree: nodes.document) -> None:
         (shown[-1] if shown else cell).append(raw(f"<!--cell {cell['cell_index']}--><!--/-->"))
 
 
-def tabulate_notebooks(root: Path, chapters: list[str]) -> list[str]:
+def tabulate_notebooks(root: Path, names: list[str]) -> list[str]:
     """For each notebook how many of its outputs are of which kind; and the sums."""
     rows = [f"| notebook | {' | '.join(KINDS)} |", f"|---|{'---:|' * len(KINDS)}"]
     total: Counter[str] = Counter()
-    for path in (root / f"{chapter}.ipynb" for chapter in chapters):
-        notebook = json.loads(path.read_text("utf-8"))
+    for name in names:
+        notebook = json.loads((root / f"{name}.ipynb").read_text("utf-8"))
         counts = count_outputs(notebook)
         title = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ").partition(":")[0]
         numbers = " | ".join(str(counts[kind]) for kind in KINDS)
-        rows.append(f"| [{title}](../notebooks/{path.name}) | {numbers} |")
+        rows.append(f"| [{title}](../{name}.ipynb) | {numbers} |")
         total += counts
     return [*rows, f"| all | {' | '.join(str(total[kind]) for kind in KINDS)} |"]
 
@@ -58,7 +58,12 @@ class BuildReport(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the notebooks and the pinned packages."""
         root = Path(self.env.srcdir)
-        text = [*tabulate_notebooks(root, list_chapters(self.env.app)), "", "| package | version |", "|---|---|"]
+        text = [
+            *tabulate_notebooks(root, list_notebooks(self.env.app, "notebooks/", "pages/")),
+            "",
+            "| package | version |",
+            "|---|---|",
+        ]
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         text.append(f"| this book, and d2lmini | {project['version']} |")
         text.append(f"| Python | {platform.python_version()} |")
