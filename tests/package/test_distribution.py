@@ -70,7 +70,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_package_and_the_licences_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     information = wheel.name.replace("-py3-none-any.whl", ".dist-info")
-    assert {name.split("/")[0] for name in names} == {"d2lmini", "d2lmini_exercises", information}
+    assert {name.split("/")[0] for name in names} == {"d2lmini", "d2lmini_exercises", "frameworks", information}
+    assert not [name for name in names if name.endswith((".ipynb", ".md"))]
     wanted = {
         "d2lmini/py.typed",
         "d2lmini/figures/style.mplstyle",

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from .written import when_written
 
 # What setuptools reads; in a copy, since it leaves a folder `build` behind, and packs what an older one left.
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "d2lmini", "d2lmini_exercises")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "d2lmini", "d2lmini_exercises", "frameworks")
 
 
 def name_wheel(root: Path) -> str:
