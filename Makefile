@@ -53,8 +53,11 @@ frameworks mxnet: .venv-$$@/.ready ## run the same layer in other frameworks and
 	    .venv-$@/bin/python -m pytest -q --nbval --nbval-current-env $${text%.md}.ipynb || exit 1; done
 	@$(if $(filter frameworks,$@),.venv-$@/bin/python -m pytest -q tests/frameworks)
 
-student slides bench: .venv/.ready ## the notebooks to hand out; a lecture for each chapter; what the package costs, measured
+student slides: .venv/.ready ## the notebooks to hand out; a lecture for each chapter
 	@$(PY) -m tools.$@
+
+bench: .venv/.ready ## measure again what is stored with its machine: what the package costs, how far two processors drift apart
+	@$(PY) -m tools.run speed same-numbers --from text --jobs 1
 
 mark: .venv/.ready ## run and check the notebooks that came back: FROM=folder; the result is in marks/
 	@$(PY) -m tools.marking "$(FROM)" $(JOBS)

@@ -6,7 +6,7 @@ Each result of a product, a sum, a mean, a softmax, an exponential, a norm or a 
 moved by up to two units in its last place, as another order of summing would move it. This is Monte Carlo arithmetic
 (Parker, 1997) with the chance taken out: where a result goes depends on its own bits and on the seed in `NOISE`, so the
 same call gives the same result. Whole numbers stay: sums of whole numbers are exact on every machine. So does what IEEE
-754 rounds in one way only: +, -, *, / and the square root. The book tells what it found: `book/same-numbers.md`.
+754 rounds in one way only: +, -, *, / and the square root. The book tells what it found: `pages/same-numbers.ipynb`.
 """
 
 from __future__ import annotations

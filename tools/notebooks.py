@@ -14,6 +14,7 @@ from typing import Any
 
 import jupytext
 import nbformat
+from book_site.outputs import STORED
 from jupytext.combine import combine_inputs_with_outputs
 from jupytext.config import load_jupytext_config
 from nbformat import NotebookNode
@@ -28,7 +29,6 @@ CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-Markd
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ASIDE = {"solution", "check"}  # the tags of what is folded: the main line of a chapter stands without it
 SETUP = "# Installs d2lmini, the package of this book, if it is missing."  # how the first code cell begins
-OPT_OUT = "# NBVAL_IGNORE_OUTPUT"  # the first line of a cell that shows a time: its output is not compared
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
 
 
@@ -170,8 +170,12 @@ def list_code(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def bears_noise(notebook: NotebookNode) -> bool:
-    """Whether a notebook can run under `tools/noise.py`: PyTorch's compilers, and FlexAttention, refuse to."""
-    return not any(re.search(r"torch\.export|flex_attention", cell.source) for cell in list_code(notebook))
+    """Whether a notebook can run under `tools/noise.py`: PyTorch's compilers and FlexAttention refuse to.
+
+    And what is stored, since it takes minutes, would take them twice.
+    """
+    refused = rf"torch\.export|flex_attention|{STORED}"
+    return not any(re.search(refused, cell.source) for cell in list_code(notebook))
 
 
 def find_cover(notebook: NotebookNode) -> str | None:

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+from book_site.outputs import OPT_OUT
 from nbformat import NotebookNode
 
 from tools import ROOT
@@ -28,7 +29,6 @@ from tools.notebooks import (
     DIGEST,
     FRAMEWORKS,
     KERNEL,
-    OPT_OUT,
     TEXTS,
     bears_noise,
     choose,

@@ -33,6 +33,7 @@ PARTS = {
     "decks": (240, [*PYTEST, "tests/slides"]),
     "environments": (7200, [*ENVIRONMENTS, *(name for name in KINDS if "noise" not in name)]),
     "noise": (5400, [*ENVIRONMENTS, *(name for name in KINDS if "noise" in name)]),
+    "stored": (900, ["make", "bench"]),
     "mutation": (3600, [str(MUTATION), "-m", "tools.mutation", "--sample", "60"]),
     "planted": (2700, [sys.executable, "-m", "tests.faults.drawn"]),
 }

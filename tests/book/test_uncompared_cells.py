@@ -1,13 +1,13 @@
-"""What nbval does not compare: times, and nothing else; and no assertion depends on one."""
+"""What nbval does not compare: times, and what takes minutes on a page; and no assertion depends on a time."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from book_site.outputs import OPT_OUT, is_time
+from book_site.outputs import REASONS, STORED
 
-from tests.book.chapters import cells, each_notebook
+from tests.book.chapters import CHAPTERS, cells, each_notebook
 from tests.book.names import follow, list_asserted, parse
 
 pytestmark = pytest.mark.recipe("A chapter")
@@ -21,21 +21,23 @@ def test_a_cell_opts_out_in_one_way_and_says_why(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         lines = cell.source.removeprefix("# @title Solution\n").splitlines()
         marks = [line for line in lines if re.match(r"\s*(#+\s*(NBVAL_|PYTEST_VALIDATE)|%%)", line)]
-        assert set(marks) <= {OPT_OUT}, f"{where}: only {OPT_OUT!r} may opt out of comparison, not {marks}"
+        assert set(marks) <= {*REASONS}, f"{where}: only {[*REASONS]} may opt out of comparison, not {marks}"
         if marks:
-            assert lines[0] == OPT_OUT and len(lines) > 1 and re.match(r"# \w+", lines[1]), (
-                f"{where}: {OPT_OUT!r} is the first line (or follows the title of a solution), "
+            assert lines[0] in REASONS and len(lines) > 1 and re.match(r"# \w+", lines[1]), (
+                f"{where}: {marks[0]!r} is the first line (or follows the title of a solution), "
                 "and the next is a comment that says why"
             )
 
 
 @each_notebook
-def test_nothing_but_times_is_not_compared(chapter: str) -> None:
-    places = [where for where, cell in cells(chapter, "code") if OPT_OUT in cell.source and not is_time(cell.source)]
-    assert not places, (
-        f"{places}: NBVAL_IGNORE_OUTPUT is for times alone. Train in float64 at a rate that falls to 0, and the "
-        "numbers are the same on every machine"
-    )
+def test_nothing_but_times_is_not_compared_and_nothing_but_a_page_stores_what_takes_minutes(chapter: str) -> None:
+    for where, cell in cells(chapter, "code"):
+        for mark in (mark for mark in REASONS if mark in cell.source):
+            assert any(reason in cell.source for reason in REASONS[mark]), (
+                f"{where}: {mark} is for times alone, or for what takes minutes. Train in float64 at a rate that falls "
+                "to 0, and the numbers are the same on every machine"
+            )
+            assert mark != STORED or chapter not in CHAPTERS, f"{where}: a chapter is run whole"
 
 
 @each_notebook

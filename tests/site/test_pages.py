@@ -17,7 +17,7 @@ from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SITE, WRITTEN, ids,
 from tools.notebooks import NOTEBOOKS, ROOT, TEXTS
 
 STYLE = (ROOT / "d2lmini/figures/style.mplstyle").read_text("utf-8")
-MACHINERY = re.compile(r"# NBVAL_IGNORE_OUTPUT\n|# @title Solution\n|@title ")
+MACHINERY = re.compile(r"# NBVAL_[A-Z_]+\n|# @title Solution\n|@title ")
 
 
 def squeeze(text: str) -> str:
@@ -142,7 +142,7 @@ def test_the_report_tells_what_came_out_and_names_notebooks_and_versions() -> No
     sums = [int(cell.get_text()) for cell in total[1:3]]
     assert sums == [sum(column) for column in zip(*counts, strict=True)]
     paths = [(ROOT / page).with_suffix(".ipynb") for page in RUN]
-    marked = sum(path.read_text("utf-8").count('"# NBVAL_IGNORE_OUTPUT') for path in paths)
+    marked = sum(path.read_text("utf-8").count('"# NBVAL_') for path in paths)
     assert sums[1] == marked > 0, "the cells that are not compared"
     text = (ROOT / "requirements.txt").read_text("utf-8").split("# What these")[0]
     pinned = re.findall(r"^([\w-]+)==(\S+)", text, re.M)

@@ -15,7 +15,7 @@ from book_site.phrases import DOUBTS, EXERCISE, SOLUTION
 from .package import name_wheel
 
 # What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
-MACHINERY = re.compile(rf"^# NBVAL_IGNORE_OUTPUT\n|^# @title {SOLUTION}\n|(?<=^# )@title ", re.MULTILINE)
+MACHINERY = re.compile(rf"^# NBVAL_[A-Z_]+\n|^# @title {SOLUTION}\n|(?<=^# )@title ", re.MULTILINE)
 
 # The headings that fold what is below them, up to the next one, and the tag of their cells.
 FOLDED = {SOLUTION: "solution", DOUBTS: "check"}

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-OPT_OUT = "# NBVAL_IGNORE_OUTPUT"  # the first line of a cell whose outputs are not compared; the second says why
-TIMES = ("Times differ", "A time is different")
+# The first line of a cell whose outputs are not compared, or which is not run by day; the second line says why.
+OPT_OUT, STORED = "# NBVAL_IGNORE_OUTPUT", "# NBVAL_SKIP"
+REASONS = {OPT_OUT: ("Times differ", "A time is different"), STORED: ("It takes minutes", "Stored, as above")}
 KINDS = ("compared", "only printed")
-
-
-def is_time(source: str) -> bool:
-    """Whether what a code cell shows is a time, by what its source says."""
-    return any(reason in source for reason in TIMES)
 
 
 def count_outputs(notebook: Any) -> Counter[str]:
     """How many of a notebook's code cells with outputs are of each kind."""
-    return Counter(KINDS[OPT_OUT in "".join(cell["source"])] for cell in notebook["cells"] if cell.get("outputs"))
+    sources = ("".join(cell["source"]) for cell in notebook["cells"] if cell.get("outputs"))
+    return Counter(KINDS[any(mark in source for mark in REASONS)] for source in sources)
