@@ -124,7 +124,7 @@ def test_a_chapter_that_was_moved_takes_its_number_along(book: MiniBook) -> None
         )
     toc = book.path("_toc.yml").read_text("utf-8")
     book.path("_toc.yml").write_text(toc.replace("/mini", "/x").replace("/second", "/mini").replace("/x", "/second"))
-    subprocess.run([sys.executable, "-m", "tools.renumber"], cwd=book.folder, check=True)
+    subprocess.run([sys.executable, "-m", "tools.rename", "--numbers"], cwd=book.folder, check=True)
     mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
     assert "Exercise 2.1" in mini and "\\tag{2.1}" in mini and "Exercise 1.1" in second and "\\tag{1.1}" in second
     assert "See [chapter 1](second.ipynb), exercise 1.1 and (1.1), not (2.5), in chapters 2 to 1." in mini
