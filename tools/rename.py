@@ -26,8 +26,9 @@ from tools.compare import digest_chapter
 from tools.notebooks import DIGEST, TEXTS, digest, list_chapters, write
 from tools.run import STAMPS, is_fresh
 
-MOVED = ("book/{}.md", "notebooks/{}.ipynb", "d2lmini_exercises/{_}.py", "d2lmini_exercises/{_}")
-MOVED += ("tests/exercises/answers/{_}.py", "tests/exercises/answers/{_}")
+MOVED = ["book/{}.md", "notebooks/{}.ipynb"]
+FOLDERS = ("d2lmini_exercises", "tests/exercises/answers")
+MOVED += [f"{folder}/{{_}}{end}" for folder in FOLDERS for end in (".py", "")]
 CODE = [f"{folder}/**/*.py" for folder in ("d2lmini", "d2lmini_exercises", "tests", "tools")]
 NAMED = ("*.md", "*.yml", "book/**/*.md", "frameworks/*.md", "frameworks/*.ipynb", "tests/**/*.toml", *CODE)
 NUMBERED = ("book/*.md", *CODE[:2], "tests/exercises/**/*.py", "tests/chapters/*.toml")
