@@ -93,9 +93,8 @@ def test_text_and_notebook_are_equal(chapter: str) -> None:
     text, of_notebook = read_text(chapter), to_text(read(chapter))
     differing = [line for line in text.splitlines() if line not in set(of_notebook.splitlines())]
     differing += [line for line in of_notebook.splitlines() if line not in set(text.splitlines())]
-    assert text == of_notebook, (
-        f"book/{chapter}.md and notebooks/{chapter}.ipynb disagree, {REFRESH}; first line: {differing[:1]}"
-    )
+    both = f"book/{chapter}.md and notebooks/{chapter}.ipynb"
+    assert text == of_notebook, f"{both} disagree, {REFRESH}; first line: {differing[:1]}"
 
 
 @each_chapter
@@ -184,9 +183,8 @@ def test_headings_details_and_equations_are_complete(chapter: str) -> None:
     assert "details>" not in left, f"{find(chapter, 'details>', last=True)}: a <details> is not closed, or not opened"
     tags = re.findall(r"\\tag\{([\d.]+)\}", text)
     for tag in tags:
-        assert tags.count(tag) == 1, (
-            f"{find(chapter, f'tag{{{tag}}}', last=True)}: an equation number is used twice: {tag}"
-        )
+        where = find(chapter, f"tag{{{tag}}}", last=True)
+        assert tags.count(tag) == 1, f"{where}: an equation number is used twice: {tag}"
     for mentioned in re.findall(r"\((\d+\.\d+)\)", text):
         assert mentioned in tags, f"{find(chapter, f'({mentioned})')}: there is no equation {mentioned}"
 
@@ -237,6 +235,4 @@ def test_only_known_metadata(chapter: str) -> None:
 @each_chapter
 def test_the_notebook_is_small(chapter: str) -> None:
     size = Path(NOTEBOOKS / f"{chapter}.ipynb").stat().st_size // 1024
-    assert size <= MOST_KIB, (
-        f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw fewer points, or print less"
-    )
+    assert size <= MOST_KIB, f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw or print less"

@@ -18,13 +18,8 @@ pytestmark = pytest.mark.thorough
 def test_repository_names_it_everywhere_without_running_anything(book: MiniBook) -> None:
     url = "https://github.com/me/my-fork"
     outputs = [cell.outputs for cell in code_cells(book.notebook())]
-    for given in (
-        f"{url}.git",
-        "git@github.com:me/my-fork.git",
-        f"{url}/tree/main",
-        "http://github.com/me/my-fork/",
-        url,
-    ):
+    given_as = f"{url}.git git@github.com:me/my-fork.git {url}/tree/main http://github.com/me/my-fork/ {url}"
+    for given in given_as.split():
         book.make_green("repository", f"URL={given}")
         assert f"  url: {url}\n" in book.path("_config.yml").read_text("utf-8"), given
     assert code_cells(book.notebook())[SETUP].source == setup_cell(url)

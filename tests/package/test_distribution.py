@@ -76,9 +76,7 @@ def test_the_wheel_holds_the_package_and_the_licences_alone(wheel: Path) -> None
 
 
 @pytest.mark.thorough
-def test_the_source_distribution_holds_no_more_and_makes_the_same_wheel(
-    source: Path, wheel: Path, tmp_path: Path
-) -> None:
+def test_the_source_holds_no_more_and_makes_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
     with tarfile.open(source) as archive:
         names = ["/".join(name.split("/")[1:]) for name in archive.getnames()]
         archive.extractall(tmp_path / "unpacked", filter="data")

@@ -12,10 +12,8 @@ from tests.site.pages import CHAPTERS
 from tests.site.windows import open_folds, photograph, switch_theme
 
 GROUND = {"light": (255, 255, 255), "dark": (18, 18, 18)}
-FURNITURE = [
-    *(".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field"),
-    *(".guess-field", ".cover-switch"),
-]
+FURNITURE = [".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field"]
+FURNITURE += [".guess-field", ".cover-switch"]
 FOLDED = {  # and whether each chapter has some
     "details.solution .cell": True,
     "details.check .cell": False,

@@ -84,9 +84,7 @@ def pytorchs(mha: d2l.MultiHeadAttention, inputs: list[Tensor], may: Tensor) -> 
 
 @given(problems(), st.sampled_from(LENS_KINDS), st.sampled_from(MASK_KINDS), st.booleans())
 @settings(max_examples=40)
-def test_it_equals_pytorchs_in_values_and_gradients(
-    problem: Any, lens_kind: str, mask_kind: str, need_weights: bool
-) -> None:
+def test_values_and_gradients_are_pytorchs(problem: Any, lens_kind: str, mask_kind: str, need_weights: bool) -> None:
     mha, inputs = problem
     dtype, num_heads = inputs[0].dtype, mha.num_heads
     shape = (inputs[0].shape[0], num_heads, inputs[0].shape[1], inputs[1].shape[1])
@@ -272,9 +270,8 @@ def test_self_attention_hides_padding() -> None:
 
     asks_not = torch.where(torch.arange(5) < lens[:, None], lens[:, None], 0)  # padding asks nothing
     parameters = list(layer.parameters())
-    grads = [
-        torch.autograd.grad(layer(Z, asks_not)[0].square().sum(), parameters) for Z in (padded, padded.nan_to_num())
-    ]
+    losses = [layer(Z, asks_not)[0].square().sum() for Z in (padded, padded.nan_to_num())]
+    grads = [torch.autograd.grad(loss, parameters) for loss in losses]
     for with_nan, clean in zip(*grads, strict=True):
         assert with_nan.isfinite().all() and torch.equal(with_nan, clean)
 
@@ -300,11 +297,8 @@ WRONG: list[Row] = [
     (HEADS.keys_and_values, "keys", {"got torch.float64": (X.double(), X.double())}),
     (HEADS.keys_and_values, "values", {"got torch.float64": (X, X.double())}),
     (d2l.SelfAttention, "d_model", {"got 0": (0,)}),
-    (
-        d2l.SelfAttention(5),
-        "X",
-        {"(2, 3, 4)": (X,), "(3, 4)": (X[0],), "list": ([1.0],), "int64": (torch.zeros(1, 1, 5).long(),)},
-    ),
+    (d2l.SelfAttention(5), "X", {"(2, 3, 4)": (X,), "(3, 4)": (X[0],), "list": ([1.0],)}),
+    (d2l.SelfAttention(5), "X", {"int64": (torch.zeros(1, 1, 5).long(),)}),
     (d2l.transpose_qkv, "num_heads", {"num_hiddens=4 and num_heads=3": (X, 3), "got 2.0": (X, 2.0)}),
     (d2l.transpose_qkv, "X", {"(3, 4)": (X[0], 2), "list": ([1.0], 2)}),
     (d2l.transpose_output, "num_heads", {"X=2 and num_heads=3": (X, 3), "got 0": (X, 0), "True": (X, True)}),

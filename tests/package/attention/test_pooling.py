@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -79,9 +80,8 @@ def test_additive_attention_scores_each_pair_alone_in_values_and_gradients(drawn
 def test_dropout_acts_in_training_only_and_on_the_output_only(kind: str, need_weights: bool) -> None:
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
-    sure, dropping = (
-        d2l.DotProductAttention(p) if kind == "dot product" else d2l.AdditiveAttention(4, 4, 3, p) for p in (0.0, 0.9)
-    )
+    make = d2l.DotProductAttention if kind == "dot product" else partial(d2l.AdditiveAttention, 4, 4, 3)
+    sure, dropping = make(0.0), make(0.9)
     dropping.load_state_dict(sure.state_dict())
 
     def both(attention: torch.nn.Module, **more: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -101,9 +101,7 @@ def test_dropout_acts_in_training_only_and_on_the_output_only(kind: str, need_we
 def test_padding_may_hold_anything(attention: torch.nn.Module, need_weights: bool, junk: float) -> None:
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
-    lens = torch.tensor(
-        [[3, 3, 0], [0, 0, 0]]
-    )  # two padded keys, a padded query, an example that is padding throughout
+    lens = torch.tensor([[3, 3, 0], [0, 0, 0]])  # two padded keys, a padded query, an example of padding alone
     results = []
     for filling in (0.0, junk):
         hidden = torch.arange(5)[:, None] >= lens[:, :1, None]

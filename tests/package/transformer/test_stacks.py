@@ -67,11 +67,8 @@ def test_decoding_in_parts_has_the_gradients_of_the_parallel_pass() -> None:
         parts.append(logits)
         assert weights is None
     inputs = [memory, *model.parameters()]
-    found, expected = (
-        torch.autograd.grad(logits.square().sum(), inputs)
-        for logits in (torch.cat(parts, dim=1), model(tokens, memory))
-    )
-    torch.testing.assert_close(found, expected)
+    both = torch.cat(parts, dim=1), model(tokens, memory)
+    torch.testing.assert_close(*(torch.autograd.grad(logits.square().sum(), inputs) for logits in both))
 
 
 @either_norm
