@@ -109,16 +109,13 @@ def test_every_code_cell_was_run_in_order(chapter: str) -> None:
     counts = [cell.execution_count for _, cell in cells(chapter, "code")]
     never = [where for where, cell in cells(chapter, "code") if cell.execution_count is None]
     assert not never, f"never executed, so nbval would compare nothing: {never}; {REFRESH}"
-    assert counts == list(range(1, len(counts) + 1)), (
-        f"notebooks/{chapter}.ipynb: cells were not run in order: {counts}; {REFRESH}"
-    )
+    in_order = counts == list(range(1, len(counts) + 1))
+    assert in_order, f"notebooks/{chapter}.ipynb: cells were not run in order: {counts}; {REFRESH}"
 
 
 @each_chapter
 def test_some_output_is_compared(chapter: str) -> None:
-    assert count_outputs(read(chapter))["compared"], (
-        f"book/{chapter}.md: no compared cell: nothing that it prints would be noticed to change"
-    )
+    assert count_outputs(read(chapter))["compared"], f"book/{chapter}.md: no compared cell: no change would be noticed"
 
 
 @each_chapter

@@ -25,10 +25,7 @@ name = "p" + "0123456789"  # so, in one piece, it stands in the output alone
 clip = f'<clipPath id="{name}"><path d="M 0 0 H 99 V 50 Z"/></clipPath>'
 style = f'clip-path="url(#{name})" style="stroke: #1f2328"'
 path = f'{clip}<path d="M 1.25 40 L 90 5.5" {style}/>'
-dot = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG"
-    "JwAAAABJRU5ErkJggg=="
-)
+dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG" + "JwAAAABJRU5ErkJggg=="
 svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="99" height="50">{path}</svg>'
 display({"image/svg+xml": svg, "image/png": dot}, raw=True)"""
 CHECKER = """\
@@ -107,16 +104,8 @@ class MiniBook:
     def make(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run make as a user would, whatever make runs these tests."""
         kept = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
-        return subprocess.run(
-            ["make", *arguments],
-            cwd=self.folder,
-            env=kept | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        given: Any = {"cwd": self.folder, "env": kept | variables, "stdout": subprocess.PIPE, "timeout": 120}
+        return subprocess.run(["make", *arguments], stderr=subprocess.STDOUT, text=True, check=False, **given)
 
     def make_green(self, *arguments: str, **variables: str) -> str:
         """Run make, which must succeed, and return what it said."""

@@ -57,6 +57,10 @@ def compare_nothing(notebook: Any) -> None:
     notebook.cells = [notebook.cells[0], *code_cells(notebook)[: minibook.CHECK + 1]]
 
 
+def never_run(notebook: Any) -> None:
+    code_cells(notebook)[PRINTED].execution_count = None
+
+
 def store_stderr(notebook: Any) -> None:
     cell = code_cells(notebook)[PRINTED]
     cell.source = 'import sys\nprint("careful", file=sys.stderr)'
@@ -93,6 +97,7 @@ def draw_twice(notebook: Any) -> None:
     outputs.append(outputs[0])
 
 
+HINTED = output(STARTER, "double not attempted yet", "✗ double: got 21\nhint: so")
 # What is written in the first Markdown cell, and what is said of it.
 IN_PROSE = {
     "a role": ("See {ref}`this`.", r"raw MyST \(a role\)"),
@@ -131,11 +136,7 @@ IN_CELLS: dict[str, tuple[Change, str, str]] = {
     "stored output on stderr": (store_stderr, "code cell 2", "on stderr"),
     "an exercise with a colon": (task(" · Twice", ": Twice"), "markdown cell 1", "should begin with .### Exercise"),
     "a solution that passes one of two checks": (solve_one_of_two, "code cell 5", "should print '✓'"),
-    "a hint beside a symptom": (
-        both(task("*Build.*", "*Debug.*"), output(STARTER, "double not attempted yet", "✗ double: got 21\nhint: so")),
-        "code cell 4",
-        "hint=False",
-    ),
+    "a hint beside a symptom": (both(task("*Build.*", "*Debug.*"), HINTED), "code cell 4", "hint=False"),
     "a section in a solution's cell": (continue_in_the_solution, "markdown cell 3", "a cell with the tag solution"),
     "a fold in mid-section": (doubt(minibook.markdown("### More")), "markdown cell 3", "the last thing in its section"),
     "a cell without its tag": (doubt(minibook.code("1 / 7")), "code cell 5", "a check cell without the tag check"),
@@ -148,10 +149,7 @@ IN_CELLS: dict[str, tuple[Change, str, str]] = {
 }
 # Each is planted in a chapter of its own, whose name stands in the message instead of `mini`.
 IN_THE_FILES: dict[str, tuple[Change, str]] = {
-    "a cell that was never executed": (
-        lambda notebook: code_cells(notebook)[PRINTED].update(execution_count=None),
-        r"never executed.*book/mini\.md:\d+, code cell 2",
-    ),
+    "a cell that was never executed": (never_run, r"never executed.*book/mini\.md:\d+, code cell 2"),
     "a notebook with no compared cell": (compare_nothing, r"book/mini\.md: no compared cell"),
     "an equation that is not there": (prose("See (1.7)."), r"book/mini\.md:\d+: there is no equation 1\.7"),
     "a number used twice": (prose(r"$$a \tag{1.1}$$ $$b \tag{1.1}$$"), r"mini\.md:\d+: an equation number is used"),
@@ -203,29 +201,19 @@ def cite_another_year(book: MiniBook) -> None:
     book.edit(prose("[Vaswani (2018)](https://arxiv.org/abs/1706.03762)"))
 
 
+DOUBLE = '@checker("double")\ndef check_double(answer): ...\n'
+ENTRY, MISSING = "  - file: notebooks/second", r"missing from _toc\.yml.*second"
 DISAGREE = r"book/mini\.md and .*disagree, run `make notebooks`"
 BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
     "an edited text": (lambda book: book.replace("book/mini.md", "How small can", "How tiny can"), DISAGREE),
     "a notebook edited by hand": (edit_by_hand, DISAGREE),
-    "a notebook that was not made from its text": (
-        edit_both_alike,
-        r"notebooks/mini\.ipynb is not what was made from book/mini\.md.*run `make notebooks`",
-    ),
-    "a chapter missing from the table of contents": (
-        lambda book: book.replace("_toc.yml", "  - file: notebooks/second\n", ""),
-        r"missing from _toc\.yml.*second",
-    ),
-    "a chapter commented out of the table of contents": (
-        lambda book: book.replace("_toc.yml", "  - file: notebooks/second", "  # - file: notebooks/second"),
-        r"missing from _toc\.yml.*second",
-    ),
+    "a notebook not made from its text": (edit_both_alike, r"is not what was made from book/mini\.md.*run `make note"),
+    "a chapter missing from the contents": (lambda book: book.replace("_toc.yml", f"{ENTRY}\n", ""), MISSING),
+    "a chapter commented out": (lambda book: book.replace("_toc.yml", ENTRY, ENTRY.replace("-", "# -")), MISSING),
     "an entry without a chapter": (lambda book: book.enter("third"), r"_toc\.yml names files that do not exist.*third"),
     "an entry named twice": (lambda book: book.enter("mini"), r"_toc\.yml names a file twice.*mini"),
     "no notebook": (lambda book: book.path("notebooks/mini.ipynb").unlink(), r"without a notebook: \['mini'\]"),
-    "a check in the module of another chapter": (
-        write_checkers('@checker("double")\ndef check_double(answer): ...\n'),
-        r"book/mini\.md: \['double'\] is checked in .*/second\.py",
-    ),
+    "a check in another's module": (write_checkers(DOUBLE), r"book/mini\.md: \['double'\] is checked in .*/second\.py"),
     "shared checkers": (write_checkers("from d2lmini_exercises.mini import double\n"), "imports the checkers of mini"),
     "another year": (cite_another_year, r"mini\.md: 'Vaswani \(2018\)' is Vaswani, 2017 in references\.bib"),
     "another repository in the settings": (
@@ -235,13 +223,11 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
 }
 
 # Also each in a chapter of its own: what running the notebook again finds. A number of both values is on the page, too.
+SEVENTH = "0.1428571428571428"
 WHEN_RUN: dict[str, tuple[Change, str]] = {
     "a cell that raises": (source(PRINTED, "print(1 / 0)"), "here 'ZeroDivisionError: division by zero'"),
     "a kernel that dies": (source(SOLVED, "import os\nos._exit(1)"), "here 'the kernel died'"),
-    "a number that differs by two units of its last digit": (
-        output(PRINTED, "285\n", "283\n"),
-        "stored '0.14285714285714283', here '0.14285714285714285'",
-    ),
+    "two units of the last digit": (output(PRINTED, "285\n", "283\n"), f"stored '{SEVENTH}3', here '{SEVENTH}5'"),
     "a figure that differs": (change_figure("M 1.25", "M 1.28"), "stored '1.28', here '1.25'"),
     "a shade that differs": (change_figure("#1f2328", "#1f232b"), "stored '#1f232b', here '#1f2328'"),
     "a warning": (source(PRINTED, "import sys\nprint(1 / 7)\nprint(1, file=sys.stderr)"), "stored '', here '1"),

@@ -48,9 +48,7 @@ def test_an_edited_text_is_run(book: MiniBook, fresh_clone: bool) -> None:
 
 @pytest.mark.parametrize("text", ["print(1 / 7)", "print(2 / 7)"])
 @pytest.mark.parametrize(("wanted", "fresh_clone"), [("text", True), ("ipynb", False)])
-def test_an_edit_by_hand_is_left_to_the_author_who_settles_it(
-    book: MiniBook, text: str, wanted: str, fresh_clone: bool
-) -> None:
+def test_an_edit_by_hand_is_left_to_the_author(book: MiniBook, text: str, wanted: str, fresh_clone: bool) -> None:
     """Whether the text is another one as well or not."""
     if fresh_clone:
         shutil.rmtree(book.path(".build"))

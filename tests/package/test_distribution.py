@@ -93,7 +93,6 @@ def test_installed_it_imports_where_there_is_nothing_but_what_it_asks_for(wheel:
     options = ["--quiet", "--no-deps", "--no-index", f"--target={tmp_path / 'site'}"]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, str(wheel)], check=True)
     command = [sys.executable, "-c", IMPORT_ALL, str(tmp_path / "site")]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
-    )
+    path = {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "predict-mixture: not attempted yet" in done.stdout, done.stderr

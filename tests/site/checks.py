@@ -95,9 +95,8 @@ def check_paper(window: Any) -> list[str]:
         seen = window.locator(part).evaluate_all("all => all.map(e => e.checkVisibility() && e.clientHeight > 5)")
         hidden = seen.count(False)
         faults += [f"on paper: {hidden} of {len(seen)} {part} are not seen"] * (hidden > 0 or needed > len(seen))
-    left = window.evaluate(
-        "parts => parts.filter(part => [...document.querySelectorAll(part)].some(e => e.checkVisibility()))", FURNITURE
-    )
+    seen = "part => [...document.querySelectorAll(part)].some(e => e.checkVisibility())"
+    left = window.evaluate(f"parts => parts.filter({seen})", FURNITURE)
     window.emulate_media(media="screen")
     return faults + [f"on paper: {part} is seen" for part in left]
 

@@ -62,22 +62,14 @@ def pytorchs(mha: d2l.MultiHeadAttention, inputs: list[Tensor], may: Tensor) -> 
         queries @ layers[0].weight.T,  # the function wants queries of the width of the output
         keys,
         values,
-        num_hiddens,
-        mha.num_heads,
-        None,
-        None if mha.W_q.bias is None else torch.cat([layer.bias for layer in layers]),
-        None,
-        None,
-        add_zero_attn=False,
-        dropout_p=0.0,
-        out_proj_weight=mha.W_o.weight,
-        out_proj_bias=mha.W_o.bias,
-        attn_mask=d2l.to_mha_mask(may, mha.num_heads),
+        *(num_hiddens, mha.num_heads, None),
+        *(None if mha.W_q.bias is None else torch.cat([layer.bias for layer in layers]), None, None),
+        **{"add_zero_attn": False, "dropout_p": 0.0, "attn_mask": d2l.to_mha_mask(may, mha.num_heads)},
+        **{"out_proj_weight": mha.W_o.weight, "out_proj_bias": mha.W_o.bias, "average_attn_weights": False},
         use_separate_proj_weight=True,
         q_proj_weight=torch.eye(num_hiddens, dtype=queries.dtype),
         k_proj_weight=layers[1].weight,
         v_proj_weight=layers[2].weight,
-        average_attn_weights=False,
     )
     return output.transpose(0, 1), weights
 
@@ -92,13 +84,8 @@ def test_values_and_gradients_are_pytorchs(problem: Any, lens_kind: str, mask_ki
     result = mha(*inputs, **restricted, need_weights=need_weights)
     output = result[0] if need_weights else result
 
-    exact = d2l.MultiHeadAttention(
-        *(layer.in_features for layer in (mha.W_k, mha.W_q, mha.W_v)),
-        mha.W_o.out_features,
-        num_heads,
-        0.0,
-        mha.W_q.bias is not None,
-    ).double()
+    given = [layer.in_features for layer in (mha.W_k, mha.W_q, mha.W_v)]
+    exact = d2l.MultiHeadAttention(*given, mha.W_o.out_features, num_heads, 0.0, mha.W_q.bias is not None).double()
     exact.load_state_dict(mha.state_dict())
     same = [tensor.detach().double().requires_grad_() for tensor in inputs]
     seen = may.any(-1, keepdim=True)  # (batch, num_heads, queries, 1)

@@ -18,9 +18,7 @@ from tests.package.attention.shared import TOLERANCE, allowed, lens_kinds, mask_
 
 @given(tensors(), lens_kinds, mask_kinds, st.booleans())
 @settings(max_examples=40)
-def test_dot_product_attention_equals_pytorch_in_values_and_gradients(
-    drawn: Any, lens_kind: str, mask_kind: str, need_weights: bool
-) -> None:
+def test_values_and_gradients_are_pytorchs(drawn: Any, lens_kind: str, mask_kind: str, need_weights: bool) -> None:
     problem = restricted(drawn, lens_kind, mask_kind)
     tolerance = TOLERANCE[problem["values"].dtype]
     before = {name: None if part is None else part.clone() for name, part in problem.items()}
@@ -44,10 +42,8 @@ def test_dot_product_attention_equals_pytorch_in_values_and_gradients(
 @settings(max_examples=40)
 def test_weights_are_a_distribution_over_what_may_be_attended_to(drawn: Any, lens_kind: str, mask_kind: str) -> None:
     problem = restricted(drawn, lens_kind, mask_kind)
-    for attention in (
-        d2l.DotProductAttention(0.0),
-        d2l.AdditiveAttention(problem["keys"].shape[2], problem["queries"].shape[2], 3, 0.0).to(problem["keys"].dtype),
-    ):
+    K, Q = problem["keys"], problem["queries"]
+    for attention in (d2l.DotProductAttention(0), d2l.AdditiveAttention(K.shape[2], Q.shape[2], 3, 0).to(K.dtype)):
         output, weights = attention(**problem, need_weights=True)
         may = allowed(problem)
         sums = may.any(-1).to(torch.float64)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -49,14 +51,7 @@ WRONG: list[Row] = [
 STACKS = [d2l.TransformerEncoder, d2l.TransformerDecoder, d2l.DecoderOnlyTransformer]
 SETTINGS: dict[str, list[Any]] = {"vocab_size": [0], "num_hiddens": [-2, 8.0], "ffn_num_hiddens": [1.5]}
 SETTINGS |= {"num_heads": [3], "num_blks": [0], "dropout": [1.5, None], "use_bias": [0]}
-SETTINGS |= {
-    "num_heads": [3],
-    "num_blks": [0],
-    "dropout": [1.5, None],
-    "use_bias": [0],
-    "norm_first": ["no"],
-    "positions": ["rotery"],
-}
+SETTINGS |= {"norm_first": ["no"], "positions": ["rotery"]}
 
 
 def small(kind: Any, name: str = "num_blks", value: Any = 2) -> Any:
@@ -89,26 +84,21 @@ HALF = tuple((K.half(), V.half()) for K, V in READ.past)
 LONGER = (READ.past[0], tuple(torch.cat([part, part], 2) for part in READ.past[1]))
 WIDE, FULL = small(d2l.TransformerDecoder, "num_hiddens", 16), WRITER.step(TWO.expand(2, 10), WRITER.start())[1]
 WIDER = WIDE.step(TWO, WIDE.start(torch.zeros(2, 3, 16)))[1].past
-FOREIGN = {
-    f"got {n} and {n}": (TWO, other.step(TWO, other.start(ROWS))[1])
-    for n, other in ((n, small(d2l.TransformerDecoder, "num_blks", n)) for n in (1, 3))
+OTHERS = {n: small(d2l.TransformerDecoder, "num_blks", n) for n in (1, 3)}
+FOREIGN = {f"got {n} and {n}": (TWO, other.step(TWO, other.start(ROWS))[1]) for n, other in OTHERS.items()}
+TOKENS: dict[str, Any] = {
+    "0..6, got values from 7 to 7": (TWO + 7,),
+    "-1 to -1": (TWO - 1,),
+    "int64 (2,)": (TWO[:, 0],),
 }
+TOKENS |= {"float32": (TWO.float(),), "list": ([[1]],), "uint8": (TWO.byte(),), "bool": (TWO.bool(),)}
 RIGHT += [(model.embed, [(torch.zeros(0, 2).int(),)]) for model in MODELS]
 WRONG += [
     *[
-        (lambda value, kind=kind, name=name: small(kind, name, value), name, {repr(n): (n,) for n in values})
-        for kind in STACKS
-        for name, values in SETTINGS.items()
+        (partial(small, kind, name), name, {repr(n): (n,) for n in values})
+        for kind, (name, values) in product(STACKS, SETTINGS.items())
     ],
-    *[
-        (
-            model.embed,
-            "tokens",
-            {"0..6, got values from 7 to 7": (TWO + 7,), "-1 to -1": (TWO - 1,), "int64 (2,)": (TWO[:, 0],)}
-            | {"float32": (TWO.float(),), "list": ([[1]],), "uint8": (TWO.byte(),), "bool": (TWO.bool(),)},
-        )
-        for model in MODELS
-    ],
+    *[(model.embed, "tokens", TOKENS) for model in MODELS],
     *[(model.embed, "max_len", {"11": (torch.zeros(1, 11).long(),)}) for model in MODELS],
     *[(call, "X", {"9": (torch.zeros(2, 5, 9),), "64": (ROWS.double(),), "int64": (ROWS.long(),)}) for call in TAKERS],
     *[(call, "X", {"(3, 8)": (ROWS[0],), "list": ([[1.0]],)}) for call in TAKERS[:-1]],
