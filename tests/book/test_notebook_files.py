@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from book_site.outputs import count_outputs
 from book_site.phrases import PREREQUISITES, RUNNING_TIME
+from book_site.report import count_outputs
 
 from tests.book.chapters import CHAPTERS, NOTEBOOK_CHAPTERS, TEXT_CHAPTERS, cells, each_chapter, find, read, read_text
 from tools import ROOT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from book_site.outputs import OPT_OUT, is_time
+from book_site.report import OPT_OUT, is_time
 
 from tests.book.chapters import cells, each_chapter
 from tests.book.names import follow, list_asserted, parse

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import nbformat
-from book_site.outputs import OPT_OUT
+from book_site.report import OPT_OUT
 
 from tests.chapters.sentences import NUMBER, find_numbers, is_measured
 from tools import ROOT

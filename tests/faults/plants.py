@@ -8,7 +8,7 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from book_site.outputs import OPT_OUT
+from book_site.report import OPT_OUT
 
 from tests.faults import minibook
 from tests.faults.minibook import DRAWN, PRINTED, SOLVED, STARTER, Change, MiniBook, code_cells, prose, source

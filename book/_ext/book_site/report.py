@@ -12,15 +12,18 @@ import re
 import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from .folds import is_cell, raw
-from .outputs import KINDS, count_outputs
 from .references import list_chapters
 
+OPT_OUT = "# NBVAL_IGNORE_OUTPUT"  # the first line of a cell whose outputs are not compared; the second says why
+TIMES = ("Times differ", "A time is different")
+KINDS = ("compared", "only printed")
 KINDS_TOLD = """
 So many cells of each notebook show something. What is *compared* are words, numbers, tables and figures. What is *only
 printed* is a time, which nothing checks.
@@ -29,6 +32,16 @@ NOT_YET = (
     "<!--report--><p>These pages show what is stored. On this machine the notebooks have not been run again yet: "
     "<code>make book</code> does it once the pages are there, and then says here what came out.</p><!--/-->"
 )
+
+
+def is_time(source: str) -> bool:
+    """Whether what a code cell shows is a time, by what its source says."""
+    return any(reason in source for reason in TIMES)
+
+
+def count_outputs(notebook: Any) -> Counter[str]:
+    """How many of a notebook's code cells with outputs are of each kind."""
+    return Counter(KINDS[OPT_OUT in "".join(cell["source"])] for cell in notebook["cells"] if cell.get("outputs"))
 
 
 def leave_places(app: Sphinx, doctree: nodes.document) -> None:
