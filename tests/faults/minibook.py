@@ -25,7 +25,10 @@ name = "p" + "0123456789"  # so, in one piece, it stands in the output alone
 clip = f'<clipPath id="{name}"><path d="M 0 0 H 99 V 50 Z"/></clipPath>'
 style = f'clip-path="url(#{name})" style="stroke: #1f2328"'
 path = f'{clip}<path d="M 1.25 40 L 90 5.5" {style}/>'
-dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG" + "JwAAAABJRU5ErkJggg=="
+dot = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG"
+    "JwAAAABJRU5ErkJggg=="
+)
 svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="99" height="50">{path}</svg>'
 display({"image/svg+xml": svg, "image/png": dot}, raw=True)"""
 CHECKER = """\
