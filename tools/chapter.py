@@ -19,12 +19,8 @@ ENTRY = re.compile(r"^( *)- file: notebooks/\S+\n", re.MULTILINE)
 
 def fill(template: str, name: str, number: int) -> str:
     """A file of the template with the name and the number of the chapter."""
-    words = {
-        "SETUP": setup_cell(repository_url()),
-        "TITLE": name.replace("-", " ").capitalize(),
-        "NUMBER": str(number),
-        "NAME": name,
-    }
+    words = {"SETUP": setup_cell(repository_url()), "TITLE": name.replace("-", " ").capitalize()}
+    words |= {"NUMBER": str(number), "NAME": name}
     text = (ROOT / "tools/template" / template).read_text("utf-8")
     for word, meaning in words.items():
         text = text.replace(word, meaning)
@@ -65,11 +61,8 @@ def main(name: str) -> None:
     """
     check_name(name)
     module = name.replace("-", "_")
-    files = {
-        f"book/{name}.md": "chapter.md",
-        f"d2lmini_exercises/{module}.py": "checkers.py",
-        f"tests/exercises/answers/{module}.py": "answers.py",
-    }
+    files = {f"book/{name}.md": "chapter.md", f"d2lmini_exercises/{module}.py": "checkers.py"}
+    files |= {f"tests/exercises/answers/{module}.py": "answers.py"}
     others = (f"notebooks/{name}.ipynb", f"d2lmini_exercises/{module}")
     taken = [file for file in (*files, *others) if (ROOT / file).exists()]
     if taken:

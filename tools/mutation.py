@@ -65,14 +65,8 @@ def prepare(group: str) -> Path:
 def call(place: Path, *words: str, quiet: bool = True) -> str:
     """What a command of mutmut prints; without `quiet` it is shown, with mutmut's own bar."""
     environment = {**os.environ, "PYTHONPATH": str(place), "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "mutmut", *words],
-        cwd=place,
-        env=environment,
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE if quiet else None,
-    )
+    command, shown = [sys.executable, "-m", "mutmut", *words], subprocess.PIPE if quiet else None
+    done = subprocess.run(command, cwd=place, env=environment, check=False, text=True, stdout=shown)
     if done.returncode and not quiet:
         raise SystemExit(f"mutmut stopped with {done.returncode}: do the tests pass without a mutant?")
     return done.stdout or ""
@@ -80,8 +74,7 @@ def call(place: Path, *words: str, quiet: bool = True) -> str:
 
 def read_mutants(place: Path) -> dict[str, str]:
     """All mutants of a group by mutmut's name, which begins with its module, and what became of each."""
-    found = re.findall(r"^\s+(\S+__mutmut_\d+): (.+?)\s*$", call(place, "results", "--all", "true"), re.MULTILINE)
-    return dict(found)
+    return dict(re.findall(r"(?m)^\s+(\S+__mutmut_\d+): (.+?)\s*$", call(place, "results", "--all", "true")))
 
 
 def only_words_it_differently(change: str) -> bool:

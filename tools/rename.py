@@ -1,41 +1,55 @@
-"""Give a chapter's file another name: `python -m tools.rename what-is-kept what-stays`, then `make notebooks`.
+"""Rename a chapter's file, or give all chapters their numbers; then `make notebooks`.
 
-Text and notebook move, the checkers of its exercises and the answers to them; the table of contents, the settings, and
-the links of other pages follow. Its title stays, and so do the names of its exercises.
+    python -m tools.rename what-is-kept what-stays
+    python -m tools.rename --numbers
+
+With another name move text and notebook, the checkers of its exercises and the answers to them; the table of contents,
+the settings, and the links of other pages follow. Its title stays, and so do the names of its exercises.
+
+Exercises, formulas and links carry the number of their chapter in the texts, in the hints of the checkers and in tests.
+A chapter that was moved in the table of contents takes them along.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 import nbformat
+from book_site.phrases import EXERCISE
 
 from tools import ROOT
 from tools.chapter import check_name
 from tools.compare import digest_chapter
-from tools.notebooks import DIGEST, digest, write
+from tools.notebooks import DIGEST, TEXTS, digest, list_chapters, write
 from tools.run import STAMPS, is_fresh
 
-MOVED = (
-    "book/{}.md",
-    "notebooks/{}.ipynb",
-    "d2lmini_exercises/{_}.py",
-    "d2lmini_exercises/{_}",
-    "tests/exercises/answers/{_}.py",
-    "tests/exercises/answers/{_}",
-)
-READ = (
-    "*.md",
-    "*.yml",
-    "book/**/*.md",
-    "frameworks/*.md",
-    "frameworks/*.ipynb",
-    "tests/**/*.toml",
-    *(f"{folder}/**/*.py" for folder in ("d2lmini", "d2lmini_exercises", "tests", "tools")),
-)
+MOVED = ["book/{}.md", "notebooks/{}.ipynb"]
+FOLDERS = ("d2lmini_exercises", "tests/exercises/answers")
+MOVED += [f"{folder}/{{_}}{end}" for folder in FOLDERS for end in (".py", "")]
+CODE = [f"{folder}/**/*.py" for folder in ("d2lmini", "d2lmini_exercises", "tests", "tools")]
+NAMED = ("*.md", "*.yml", "book/**/*.md", "frameworks/*.md", "frameworks/*.ipynb", "tests/**/*.toml", *CODE)
+NUMBERED = ("book/*.md", *CODE[:2], "tests/exercises/**/*.py", "tests/chapters/*.toml")
+
+EXERCISES = re.compile(r"[Ee]xercises? \d+\.\d+(?:(?:,| to| and) \d+\.\d+)*")
+TAG = re.compile(r"\\tag\{(\d+)\.")
+FORMULA = re.compile(r"\((\d+)\.(\d+)\)")
+CHAPTERS = re.compile(r"\b[Cc]hapters? \d+(?:(?:,| to| and) \d+)*\b(?!\.\d)")
+LINK = re.compile(r"\[(\d+)\](?=\(\.\./notebooks/)")
+
+
+def rewrite(patterns: Iterable[str], change: Callable[[Path, str], str]) -> int:
+    """Write what is made of each file that fits a pattern, and count those that changed."""
+    changed = 0
+    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern)}):
+        before = path.read_text("utf-8")
+        after = change(path, before)
+        if after != before:
+            path.write_text(after, "utf-8")
+            changed += 1
+    return changed
 
 
 def list_moved(name: str) -> Iterator[Path]:
@@ -44,18 +58,22 @@ def list_moved(name: str) -> Iterator[Path]:
         yield ROOT / place.replace("{}", name).replace("{_}", name.replace("-", "_"))
 
 
-def rename(text: str, suffix: str, old: str, new: str) -> str:
-    """A text of this kind in which a chapter has the new name, where it names a file or a module; words stay words."""
-    name = re.escape(old)
+def rename(path: Path, text: str, old: str, new: str) -> str:
+    """The text of a file in which a chapter has the new name, where it names a file or a module; words stay words."""
+    name, before = re.escape(old), text
     alone = {".yml": rf"(?<![\w-]){name}(?![\w-])", ".toml": rf"(?m)(?<=^\[){name}(?=\]$)"}
-    text = re.sub(
-        alone.get(suffix, rf"(?<![\w-]){name}(?=\.(?:ipynb|html|md)\b)|(?<=CHAPTERS=){name}(?![\w-])"), new, text
-    )
+    linked = rf"(?<![\w-]){name}(?=\.(?:ipynb|html|md)\b)|(?<=CHAPTERS=){name}(?![\w-])"
+    text = re.sub(alone.get(path.suffix, linked), new, text)
     old, new = old.replace("-", "_"), new.replace("-", "_")
-    return re.sub(rf"(?:(?<=exercises\.)|(?<=answers\.)|(?<=exercises/)|(?<=answers/)){old}(?!\w)", new, text)
+    text = re.sub(rf"(?:(?<=exercises\.)|(?<=answers\.)|(?<=exercises/)|(?<=answers/)){old}(?!\w)", new, text)
+    if text == before or path.suffix != ".ipynb":
+        return text
+    notebook = nbformat.reads(text, as_version=4)  # a framework's, which nobody runs for the sake of a link
+    notebook.metadata[DIGEST] = digest(notebook)
+    return nbformat.writes(notebook) + "\n"
 
 
-def main(old: str, new: str) -> None:
+def move_chapter(old: str, new: str) -> None:
     """Move the files of a chapter, and write its new name wherever the old one stands.
 
     Raises:
@@ -70,23 +88,49 @@ def main(old: str, new: str) -> None:
     fresh = (ROOT / f"notebooks/{old}.ipynb").exists() and is_fresh(old, words_changed=False)
     for path, target in pairs:
         path.rename(target)
-    changed = 0
-    for path in sorted({path for pattern in READ for path in ROOT.glob(pattern)}):
-        before = path.read_text("utf-8")
-        after = rename(before, path.suffix, old, new)
-        if after != before:
-            if path.suffix == ".ipynb":  # a framework's, which nobody runs for the sake of a link
-                notebook = nbformat.reads(after, as_version=4)
-                notebook.metadata[DIGEST] = digest(notebook)
-                after = nbformat.writes(notebook) + "\n"
-            path.write_text(after, "utf-8")
-            changed += 1
+    changed = rewrite(NAMED, lambda path, text: rename(path, text, old, new))
     if fresh:  # what was run under the old name need not be run again
         write(STAMPS / new, digest_chapter(new))
     print(f"{old} is {new}: {len(pairs)} files or folders moved, {changed} changed; now: make notebooks")
 
 
+def read_number(text: str) -> str | None:
+    """The number that a chapter's text has now."""
+    found = re.search(rf"^### {EXERCISE} (\d+)\.1\b", text, re.MULTILINE) or TAG.search(text)
+    return found[1] if found else None
+
+
+def renumber(text: str, numbers: Mapping[str, str], formulas: Set[str]) -> str:
+    """A text with other numbers of chapters; `(1.5)` is a formula only where it is one of `formulas`."""
+
+    def get(number: re.Match[str]) -> str:
+        return numbers.get(number[0], number[0])
+
+    def name(found: re.Match[str]) -> str:
+        formula = found.re is not FORMULA or found[0][1:-1] in formulas
+        return re.sub(r"(?<![\d.])\d+", get, found[0]) if formula else found[0]
+
+    for pattern in (EXERCISES, TAG, FORMULA, LINK, CHAPTERS):
+        text = pattern.sub(name, text)
+    return text
+
+
+def number_chapters() -> None:
+    """Change the numbers of all chapters at once, wherever they are written."""
+    texts = {name: path.read_text("utf-8") for name in list_chapters() if (path := TEXTS / f"{name}.md").exists()}
+    numbers = {old: str(new) for new, text in enumerate(texts.values(), start=1) if (old := read_number(text))}
+    formulas = {tag for text in texts.values() for tag in re.findall(r"\\tag\{([\d.]+)\}", text)}
+    moved = {old: new for old, new in numbers.items() if old != new}
+    changed = rewrite(NUMBERED, lambda _, text: renumber(text, moved, formulas)) if moved else 0
+    for old, new in moved.items():
+        print(f"chapter {old} is chapter {new}")
+    print(f"{changed} files changed" + ("; now: make notebooks" if changed else ""))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("python -m tools.rename old-name new-name")
-    main(*sys.argv[1:])
+    if sys.argv[1:] == ["--numbers"]:
+        number_chapters()
+    elif len(sys.argv) == 3:
+        move_chapter(*sys.argv[1:])
+    else:
+        sys.exit(__doc__)

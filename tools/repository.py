@@ -21,9 +21,7 @@ from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, PAGES, SETUP, TEXTS, 
 
 CONFIG, TEMPLATE = ROOT / "_config.yml", ROOT / "tools/template/setup.py.j2"
 _IN_TEXT = re.compile(re.escape(SETUP) + r"\n.*?\n```", re.DOTALL)
-_ADDRESS = re.compile(
-    r"(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?", re.ASCII
-)
+_ADDRESS = re.compile(r"(?a)(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?")
 _URL_LINE = r"^repository:\n  url: (\S+)$"
 PLACES = {
     "pyproject.toml": r'^version = "(.+)"$',

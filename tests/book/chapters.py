@@ -45,9 +45,7 @@ def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
     counts: Counter[str] = Counter()
     text, place = read_text(chapter), 0
     for cell in read(chapter).cells:
-        found = text.find(
-            cell.source, place
-        )  # -1 if text and notebook disagree: then the line is that of the last cell
+        found = text.find(cell.source, place)  # -1 if text and notebook disagree: then the last cell's line is told
         place = max(found, place)
         line = text.count("\n", 0, place) + 1
         where = f"book/{chapter}.md:{line}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"

@@ -26,9 +26,8 @@ def test_what_is_folded_is_tagged_and_ends_its_section(chapter: str) -> None:
     for where, cell in cells(chapter):
         headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
         opens = [tag for title, tag in FOLDED.items() if f"#### {title}" in headings]
-        assert not opens or (len(headings) == 1 and cell.source.startswith("####")), (
-            f"{where}: a heading that folds begins a cell of its own"
-        )
+        alone = len(headings) == 1 and cell.source.startswith("####")
+        assert alone or not opens, f"{where}: a heading that folds begins a cell of its own"
         if headings:
             deep = len(headings[0].split()[0])
             assert fold is None or deep <= depth, f"{where}: a fold is the last thing in its section"

@@ -108,9 +108,8 @@ def test_text_and_notebook_are_equal(chapter: str) -> None:
     text, of_notebook = read_text(chapter), to_text(read(chapter))
     differing = [line for line in text.splitlines() if line not in set(of_notebook.splitlines())]
     differing += [line for line in of_notebook.splitlines() if line not in set(text.splitlines())]
-    assert text == of_notebook, (
-        f"book/{chapter}.md and notebooks/{chapter}.ipynb disagree, {REFRESH}; first line: {differing[:1]}"
-    )
+    both = f"book/{chapter}.md and notebooks/{chapter}.ipynb"
+    assert text == of_notebook, f"{both} disagree, {REFRESH}; first line: {differing[:1]}"
 
 
 @each_notebook
@@ -125,16 +124,13 @@ def test_every_code_cell_was_run_in_order(chapter: str) -> None:
     counts = [cell.execution_count for _, cell in cells(chapter, "code")]
     never = [where for where, cell in cells(chapter, "code") if cell.execution_count is None]
     assert not never, f"never executed, so nbval would compare nothing: {never}; {REFRESH}"
-    assert counts == list(range(1, len(counts) + 1)), (
-        f"notebooks/{chapter}.ipynb: cells were not run in order: {counts}; {REFRESH}"
-    )
+    in_order = counts == list(range(1, len(counts) + 1))
+    assert in_order, f"notebooks/{chapter}.ipynb: cells were not run in order: {counts}; {REFRESH}"
 
 
 @each_notebook
 def test_some_output_is_compared(chapter: str) -> None:
-    assert count_outputs(read(chapter))["compared"], (
-        f"book/{chapter}.md: no compared cell: nothing that it prints would be noticed to change"
-    )
+    assert count_outputs(read(chapter))["compared"], f"book/{chapter}.md: no compared cell: no change would be noticed"
 
 
 @each_notebook
@@ -199,9 +195,8 @@ def test_headings_details_and_equations_are_complete(chapter: str) -> None:
     assert "details>" not in left, f"{find(chapter, 'details>', last=True)}: a <details> is not closed, or not opened"
     tags = re.findall(r"\\tag\{([\d.]+)\}", text)
     for tag in tags:
-        assert tags.count(tag) == 1, (
-            f"{find(chapter, f'tag{{{tag}}}', last=True)}: an equation number is used twice: {tag}"
-        )
+        where = find(chapter, f"tag{{{tag}}}", last=True)
+        assert tags.count(tag) == 1, f"{where}: an equation number is used twice: {tag}"
     for mentioned in re.findall(r"\((\d+\.\d+)\)", re.sub("`[^`]*`", "", text)):
         assert mentioned in tags, f"{find(chapter, f'({mentioned})')}: there is no equation {mentioned}"
 
@@ -252,6 +247,4 @@ def test_only_known_metadata(chapter: str) -> None:
 @each_notebook
 def test_the_notebook_is_small(chapter: str) -> None:
     size = locate(chapter).stat().st_size // 1024
-    assert size <= MOST_KIB, (
-        f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw fewer points, or print less"
-    )
+    assert size <= MOST_KIB, f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw or print less"

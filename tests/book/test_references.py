@@ -72,4 +72,6 @@ def test_a_link_that_names_the_number_of_a_chapter_leads_there() -> None:
     order = list_chapters()
     for path in sorted(TEXTS.glob("*.md")):
         for number, name in NUMBERED.findall(path.read_text("utf-8")):
-            assert order.index(name) + 1 == int(number), f"book/{path.name}: {name} is not {number}; run tools.renumber"
+            assert order.index(name) + 1 == int(number), (
+                f"book/{path.name}: {name} is not {number}: tools.rename --numbers"
+            )

@@ -126,9 +126,7 @@ def test_the_wheel_that_comes_with_the_pages_is_enough(colab: Path, fork: Path, 
         check_cells(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], notebook)
 
 
-def test_without_wheel_and_address_the_setup_cell_says_where_the_package_is(
-    colab: Path, fork: Path, tmp_path: Path
-) -> None:
+def test_without_wheel_and_address_the_setup_cell_says_what_to_do(colab: Path, fork: Path, tmp_path: Path) -> None:
     [error] = play(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], tmp_path)
     assert error == "SystemExit: Keep this notebook in the folder of the unpacked book: the package d2lmini is there."
 

@@ -82,10 +82,8 @@ def test_what_differs_is_told_in_both_values() -> None:
         data = {"image/svg+xml": f'<path d="M {number} 2"/>', "image/png": number, "text/plain": "<Figure>"}
         return new_output("display_data", data)
 
-    assert compare_outputs([stream("a 0.10 b 0.50 c 7")], [stream("a 0.13 b 0.51 c 8")]) == [
-        ("0.10", "0.13"),
-        ("7", "8"),
-    ]
+    differing = compare_outputs([stream("a 0.10 b 0.50 c 7")], [stream("a 0.13 b 0.51 c 8")])
+    assert differing == [("0.10", "0.13"), ("7", "8")]
     assert compare_outputs([stream("0.5 right\n")], [stream("0.5 wrong\n")]) == [("0.5 right", "0.5 wrong")]
     assert compare_outputs([figure("1.25")], [figure("1.26")]) == []
     assert compare_outputs([figure("1.25")], [figure("1.50")]) == [("1.25", "1.50")]

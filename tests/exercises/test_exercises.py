@@ -114,11 +114,8 @@ def test_answers_belong_to_exercises() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RIGHT)
 def test_no_answer_raises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    errors = [
-        raises(error)
-        for error in (ValueError("oops"), SystemExit(3), NotImplementedError("\"softmax\" not implemented for 'Bool'"))
-    ]
-    for answer in (0, "text", [], object(), lambda *a: None, *errors):
+    errors = ValueError("oops"), SystemExit(3), NotImplementedError("\"softmax\" not implemented for 'Bool'")
+    for answer in (0, "text", [], object(), lambda *a: None, *map(raises, errors)):
         d2l.check(name, answer)
         assert capsys.readouterr().out.startswith(f"✗ {name}: ")
 

@@ -14,20 +14,8 @@ import nbformat
 from tools.notebooks import DIGEST, digest, to_text
 from tools.repository import repository_url, setup_cell
 
-MACHINERY = [
-    "Makefile",
-    "conftest.py",
-    "pyproject.toml",
-    "README.md",
-    "jupytext.toml",
-    "requirements.txt",
-    "_config.yml",
-    "book/_ext",
-    "book/_static",
-    "book/_templates",
-    "tools",
-    "tests/book",
-]
+MACHINERY = ["Makefile", "conftest.py", "pyproject.toml", "README.md", "jupytext.toml", "requirements.txt"]
+MACHINERY += ["_config.yml", "book/_ext", "book/_static", "book/_templates", "tools", "tests/book"]
 # What make and pytest leave in the environment would reach the make that is tested.
 LEFT_OUT = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
 FIGURE = """\
@@ -86,10 +74,7 @@ def chapter() -> Any:
             code(setup_cell(repository_url())),
             code(CHECKER),
             code("print(1 / 7)"),
-            code(
-                FIGURE,
-                mystnb={"figure": {"caption": "A line."}, "image": {"alt": "A straight line that rises to one."}},
-            ),
+            code(FIGURE, mystnb={"figure": {"caption": "A line."}, "image": {"alt": "A straight line that rises."}}),
             markdown("## Exercises\n\nOne.\n\n### Exercise 1.1 · Twice\n\n*Build.* Double 21."),
             code('answer = None\nd2l.check("double", answer)'),
             markdown("#### Solution", **heading),
@@ -122,16 +107,8 @@ class MiniBook:
     def make(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run make as a user would, whatever make runs these tests."""
         kept = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
-        return subprocess.run(
-            ["make", *arguments],
-            cwd=self.folder,
-            env=kept | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        given: Any = {"cwd": self.folder, "env": kept | variables, "stdout": subprocess.PIPE, "timeout": 120}
+        return subprocess.run(["make", *arguments], stderr=subprocess.STDOUT, text=True, check=False, **given)
 
     def make_green(self, *arguments: str, **variables: str) -> str:
         """Run make, which must succeed, and return what it said."""

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from book_site.outputs import OPT_OUT
 
-from tests.faults.minibook import (
-    CHECK,
-    DRAWN,
-    PRINTED,
-    SETUP,
-    SOLVED,
-    STARTER,
-    Change,
-    MiniBook,
-    code,
-    code_cells,
-    markdown,
-    prose,
-    source,
-)
+from tests.faults import minibook
+from tests.faults.minibook import DRAWN, PRINTED, SOLVED, STARTER, Change, MiniBook, code_cells, prose, source
 
 
 def replace(part: Any, key: str, old: str, new: str) -> None:
@@ -39,9 +28,10 @@ def task(old: str, new: str) -> Change:
     return lambda notebook: replace(find(notebook, "### Exercise"), "source", old, new)
 
 
-def forget(number: int, key: str) -> Change:
-    """A code cell lacks a part of its metadata."""
-    return lambda notebook: code_cells(notebook)[number].metadata.pop(key)
+def forget(number: int, *keys: str) -> Change:
+    """A code cell lacks a part of its metadata, or of such a part."""
+    *within, last = keys
+    return lambda notebook: reduce(getitem, within, code_cells(notebook)[number].metadata).pop(last)
 
 
 def both(*changes: Change) -> Change:
@@ -64,7 +54,11 @@ def change_figure(old: str, new: str) -> Change:
 
 
 def compare_nothing(notebook: Any) -> None:
-    notebook.cells = [notebook.cells[0], *code_cells(notebook)[: CHECK + 1]]
+    notebook.cells = [notebook.cells[0], *code_cells(notebook)[: minibook.CHECK + 1]]
+
+
+def never_run(notebook: Any) -> None:
+    code_cells(notebook)[PRINTED].execution_count = None
 
 
 def store_stderr(notebook: Any) -> None:
@@ -91,9 +85,9 @@ def doubt(*after: Any) -> Change:
 
     def change(notebook: Any) -> None:
         heading = {"jp-MarkdownHeadingCollapsed": True, "tags": ["check"]}
-        fold = [markdown("#### Does this hold?", **heading), code("share = 1 / 7", tags=["check"])]
+        fold = [minibook.markdown("#### Does this hold?", **heading), minibook.code("share = 1 / 7", tags=["check"])]
         place = notebook.cells.index(find(notebook, "## Exercises"))
-        notebook.cells[place:place] = [markdown("## A share"), *fold, *after]
+        notebook.cells[place:place] = [minibook.markdown("## A share"), *fold, *after]
 
     return change
 
@@ -103,6 +97,7 @@ def draw_twice(notebook: Any) -> None:
     outputs.append(outputs[0])
 
 
+HINTED = output(STARTER, "double not attempted yet", "✗ double: got 21\nhint: so")
 # What is written in the first Markdown cell, and what is said of it.
 IN_PROSE = {
     "a role": ("See {ref}`this`.", r"raw MyST \(a role\)"),
@@ -110,24 +105,15 @@ IN_PROSE = {
     "a directive in backticks": ("```{note}\nThis.\n```", r"raw MyST \(a directive\)"),
     "a target": ("(here)=\n\n## Here", r"raw MyST \(a target\)"),
     "a comment of MyST": ("%hidden", r"raw MyST \(a comment\)"),
-    "a work missing from the bibliography": (
-        "[This (2020)](https://arxiv.org/abs/2001.00001)",
-        r"is not in references\.bib",
-    ),
+    "a work that is nowhere listed": ("[This (2020)](https://arxiv.org/abs/2001.00001)", r"is not in references\.bib"),
     "a mark of a merge conflict": ("<<<<<<< HEAD", "merge conflict"),
 }
 # What the cell that prints has for its source.
 IN_CODE = {
     "a trailing semicolon": ("print(1 / 7);", "trailing ;"),
     "a semicolon before a comment": ("print(1 / 7);  # so", "trailing ;"),
-    "an output that is not compared without a reason": (
-        f"{OPT_OUT}\nprint(1 / 7)",
-        "the next is a comment that says why",
-    ),
-    "an output that is no time and not compared": (
-        f"{OPT_OUT}\n# differs each time\nprint(1 / 7)",
-        "is for times alone",
-    ),
+    "an output not compared without a reason": (f"{OPT_OUT}\nprint(1 / 7)", "the next is a comment that says why"),
+    "no time and not compared": (f"{OPT_OUT}\n# differs each time\nprint(1 / 7)", "is for times alone"),
     "a bound on a time": (
         "import time\nbegin = time.time()\ntook = time.time() - begin\nassert took < 9\nprint(1 / 7)",
         r"an assertion on \['took'\]",
@@ -145,58 +131,29 @@ IN_CELLS: dict[str, tuple[Change, str, str]] = {
         "should print 'not attempted yet'",
     ),
     "a figure without alt text": (forget(DRAWN, "mystnb"), "code cell 3", "without alt text"),
-    "a figure without a caption": (
-        lambda notebook: code_cells(notebook)[DRAWN].metadata["mystnb"].pop("figure"),
-        "code cell 3",
-        "without a caption",
-    ),
+    "a figure without a caption": (forget(DRAWN, "mystnb", "figure"), "code cell 3", "without a caption"),
     "two figures in a cell": (draw_twice, "code cell 3", "one figure a cell"),
     "stored output on stderr": (store_stderr, "code cell 2", "on stderr"),
     "an exercise with a colon": (task(" · Twice", ": Twice"), "markdown cell 1", "should begin with .### Exercise"),
     "a solution that passes one of two checks": (solve_one_of_two, "code cell 5", "should print '✓'"),
-    "a hint beside a symptom": (
-        both(task("*Build.*", "*Debug.*"), output(STARTER, "double not attempted yet", "✗ double: got 21\nhint: so")),
-        "code cell 4",
-        "hint=False",
-    ),
+    "a hint beside a symptom": (both(task("*Build.*", "*Debug.*"), HINTED), "code cell 4", "hint=False"),
     "a section in a solution's cell": (continue_in_the_solution, "markdown cell 3", "a cell with the tag solution"),
-    "a fold in mid-section": (doubt(markdown("### More")), "markdown cell 3", "the last thing in its section"),
-    "a cell of a fold without its tag": (doubt(code("1 / 7")), "code cell 5", "a check cell without the tag check"),
-    "a name used from a fold": (
-        both(doubt(), source(STARTER + 1, "answer = share")),
-        "code cell 5",
-        "Undefined name `share`: only a fold",
-    ),
-    "an edited setup cell": (source(SETUP, "import sys"), "code cell 0", "setup cell differs"),
+    "a fold in mid-section": (doubt(minibook.markdown("### More")), "markdown cell 3", "the last thing in its section"),
+    "a cell without its tag": (doubt(minibook.code("1 / 7")), "code cell 5", "a check cell without the tag check"),
+    "a name from a fold": (both(doubt(), source(5, "answer = share")), "code cell 5", "`share`: only a fold"),
+    "an edited setup cell": (source(minibook.SETUP, "import sys"), "code cell 0", "setup cell differs"),
     "a solution cell without its tag": (forget(SOLVED, "tags"), "code cell 5", "a solution cell without the tag"),
     "a solution that is not folded": (forget(SOLVED, "jupyter"), "code cell 5", "metadata fold it"),
-    "an exercise without a check": (
-        source(STARTER, "answer = None"),
-        r"Exercise 1\.1",
-        r"call d2l\.check by the same names",
-    ),
-    "a chapter without prerequisites": (
-        lambda notebook: notebook.cells[0].update(source="# Mini"),
-        "markdown cell 0",
-        "the first cell lacks",
-    ),
+    "no check": (source(STARTER, "answer = None"), r"Exercise 1\.1", r"call d2l\.check by the same names"),
+    "no prerequisites": (lambda book: book.cells[0].update(source="# Mini"), "markdown cell 0", "the first cell lacks"),
 }
 # Each is planted in a chapter of its own, whose name stands in the message instead of `mini`.
 IN_THE_FILES: dict[str, tuple[Change, str]] = {
-    "a cell that was never executed": (
-        lambda notebook: code_cells(notebook)[PRINTED].update(execution_count=None),
-        r"never executed.*book/mini\.md:\d+, code cell 2",
-    ),
+    "a cell that was never executed": (never_run, r"never executed.*book/mini\.md:\d+, code cell 2"),
     "a notebook with no compared cell": (compare_nothing, r"book/mini\.md: no compared cell"),
     "an equation that is not there": (prose("See (1.7)."), r"book/mini\.md:\d+: there is no equation 1\.7"),
-    "an equation number used twice": (
-        prose("$$a \\tag{1.1}$$ $$b \\tag{1.1}$$"),
-        r"book/mini\.md:\d+: an equation number is used",
-    ),
-    "a fold that is not closed": (
-        prose("<details><summary>More</summary>"),
-        r"book/mini\.md:\d+: a <details> is not closed",
-    ),
+    "a number used twice": (prose(r"$$a \tag{1.1}$$ $$b \tag{1.1}$$"), r"mini\.md:\d+: an equation number is used"),
+    "a fold left open": (prose("<details><summary>More</summary>"), r"book/mini\.md:\d+: a <details> is not closed"),
 }
 BEYOND = {
     "words": lambda notebook: replace(  # in the cell of the exercises, above their heading
@@ -244,42 +201,21 @@ def cite_another_year(book: MiniBook) -> None:
     book.edit(prose("[Vaswani (2018)](https://arxiv.org/abs/1706.03762)"))
 
 
+DOUBLE = '@checker("double")\ndef check_double(answer): ...\n'
+ENTRY, MISSING = "  - file: notebooks/second", r"missing from _toc\.yml.*second"
+DISAGREE = r"book/mini\.md and .*disagree, run `make notebooks`"
 BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
-    "text and notebook that disagree": (
-        lambda book: book.replace("book/mini.md", "How small can", "How tiny can"),
-        r"book/mini\.md and .*disagree, run `make notebooks`",
-    ),
-    "a notebook edited by hand": (edit_by_hand, r"book/mini\.md and .*disagree, run `make notebooks`"),
-    "a notebook that was not made from its text": (
-        edit_both_alike,
-        r"notebooks/mini\.ipynb is not what was made from book/mini\.md.*run `make notebooks`",
-    ),
-    "a chapter missing from the table of contents": (
-        lambda book: book.replace("_toc.yml", "  - file: notebooks/second\n", ""),
-        r"missing from _toc\.yml.*second",
-    ),
-    "a chapter commented out of the table of contents": (
-        lambda book: book.replace("_toc.yml", "  - file: notebooks/second", "  # - file: notebooks/second"),
-        r"missing from _toc\.yml.*second",
-    ),
+    "an edited text": (lambda book: book.replace("book/mini.md", "How small can", "How tiny can"), DISAGREE),
+    "a notebook edited by hand": (edit_by_hand, DISAGREE),
+    "a notebook not made from its text": (edit_both_alike, r"is not what was made from book/mini\.md.*run `make note"),
+    "a chapter missing from the contents": (lambda book: book.replace("_toc.yml", f"{ENTRY}\n", ""), MISSING),
+    "a chapter commented out": (lambda book: book.replace("_toc.yml", ENTRY, ENTRY.replace("-", "# -")), MISSING),
     "an entry without a chapter": (lambda book: book.enter("third"), r"_toc\.yml names files that do not exist.*third"),
     "an entry named twice": (lambda book: book.enter("mini"), r"_toc\.yml names a file twice.*mini"),
-    "a text without a notebook": (
-        lambda book: book.path("notebooks/mini.ipynb").unlink(),
-        r"without a notebook: \['mini'\]",
-    ),
-    "a check in the module of another chapter": (
-        write_checkers('@checker("double")\ndef check_double(answer): ...\n'),
-        r"book/mini\.md: \['double'\] is checked in .*/second\.py",
-    ),
-    "checkers that share with another chapter": (
-        write_checkers("from d2lmini_exercises.mini import double\n"),
-        r"second\.py imports the checkers of mini",
-    ),
-    "a citation with another year than the bibliography": (
-        cite_another_year,
-        r"mini\.md: 'Vaswani \(2018\)' is Vaswani, 2017 in references\.bib",
-    ),
+    "no notebook": (lambda book: book.path("notebooks/mini.ipynb").unlink(), r"without a notebook: \['mini'\]"),
+    "a check in another's module": (write_checkers(DOUBLE), r"book/mini\.md: \['double'\] is checked in .*/second\.py"),
+    "shared checkers": (write_checkers("from d2lmini_exercises.mini import double\n"), "imports the checkers of mini"),
+    "another year": (cite_another_year, r"mini\.md: 'Vaswani \(2018\)' is Vaswani, 2017 in references\.bib"),
     "another repository in the settings": (
         lambda book: book.replace("_config.yml", "https://github.com/OWNER/d2lmini", "https://github.com/me/my-fork"),
         r"book/mini\.md:\d+, code cell 0.*make repository URL",
@@ -287,19 +223,14 @@ BETWEEN_THE_FILES: dict[str, tuple[Callable[[MiniBook], None], str]] = {
 }
 
 # Also each in a chapter of its own: what running the notebook again finds. A number of both values is on the page, too.
+SEVENTH = "0.1428571428571428"
 WHEN_RUN: dict[str, tuple[Change, str]] = {
     "a cell that raises": (source(PRINTED, "print(1 / 0)"), "here 'ZeroDivisionError: division by zero'"),
     "a kernel that dies": (source(SOLVED, "import os\nos._exit(1)"), "here 'the kernel died'"),
-    "a number that differs by two units of its last digit": (
-        output(PRINTED, "285\n", "283\n"),
-        "stored '0.14285714285714283', here '0.14285714285714285'",
-    ),
+    "two units of the last digit": (output(PRINTED, "285\n", "283\n"), f"stored '{SEVENTH}3', here '{SEVENTH}5'"),
     "a figure that differs": (change_figure("M 1.25", "M 1.28"), "stored '1.28', here '1.25'"),
     "a shade that differs": (change_figure("#1f2328", "#1f232b"), "stored '#1f232b', here '#1f2328'"),
-    "new output on stderr": (
-        source(PRINTED, "import sys\nprint(1 / 7)\nprint(1, file=sys.stderr)"),
-        "stored '', here '1",
-    ),
+    "a warning": (source(PRINTED, "import sys\nprint(1 / 7)\nprint(1, file=sys.stderr)"), "stored '', here '1"),
 }
 # What another processor may do: each of them to the other chapter, which stays green.
 WITHIN_THE_RULE: list[Change] = [

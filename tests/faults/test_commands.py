@@ -18,13 +18,8 @@ pytestmark = pytest.mark.thorough
 def test_repository_names_it_everywhere_without_running_anything(book: MiniBook) -> None:
     url = "https://github.com/me/my-fork"
     outputs = [cell.outputs for cell in code_cells(book.notebook())]
-    for given in (
-        f"{url}.git",
-        "git@github.com:me/my-fork.git",
-        f"{url}/tree/main",
-        "http://github.com/me/my-fork/",
-        url,
-    ):
+    given_as = f"{url}.git git@github.com:me/my-fork.git {url}/tree/main http://github.com/me/my-fork/ {url}"
+    for given in given_as.split():
         book.make_green("repository", f"URL={given}")
         assert f"  url: {url}\n" in book.path("_config.yml").read_text("utf-8"), given
     assert code_cells(book.notebook())[SETUP].source == setup_cell(url)
@@ -124,7 +119,7 @@ def test_a_chapter_that_was_moved_takes_its_number_along(book: MiniBook) -> None
         )
     toc = book.path("_toc.yml").read_text("utf-8")
     book.path("_toc.yml").write_text(toc.replace("/mini", "/x").replace("/second", "/mini").replace("/x", "/second"))
-    subprocess.run([sys.executable, "-m", "tools.renumber"], cwd=book.folder, check=True)
+    subprocess.run([sys.executable, "-m", "tools.rename", "--numbers"], cwd=book.folder, check=True)
     mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
     assert "Exercise 2.1" in mini and "\\tag{2.1}" in mini and "Exercise 1.1" in second and "\\tag{1.1}" in second
     assert "See [chapter 1](second.ipynb), exercise 1.1 and (1.1), not (2.5), in chapters 2 to 1." in mini

@@ -48,9 +48,7 @@ def test_an_edited_text_is_run(book: MiniBook, fresh_clone: bool) -> None:
 
 @pytest.mark.parametrize("text", ["print(1 / 7)", "print(2 / 7)"])
 @pytest.mark.parametrize(("wanted", "fresh_clone"), [("text", True), ("ipynb", False)])
-def test_an_edit_by_hand_is_left_to_the_author_who_settles_it(
-    book: MiniBook, text: str, wanted: str, fresh_clone: bool
-) -> None:
+def test_an_edit_by_hand_is_left_to_the_author(book: MiniBook, text: str, wanted: str, fresh_clone: bool) -> None:
     """Whether the text is another one as well or not."""
     if fresh_clone:
         shutil.rmtree(book.path(".build"))
@@ -123,9 +121,8 @@ def test_a_change_of_words_runs_nothing(book: MiniBook) -> None:
     assert [cell.outputs for cell in code_cells(book.notebook())] == outputs
     assert "How tiny can" in book.notebook().cells[0].source and book.stamps("run") == ran
     book.make_green("book")
-    assert book.stamps() == compared and "How tiny can" in book.path("_build/html/notebooks/mini.html").read_text(
-        "utf-8"
-    )
+    page = book.path("_build/html/notebooks/mini.html").read_text("utf-8")
+    assert book.stamps() == compared and "How tiny can" in page
     book.path("requirements.txt").write_text("# another package\n" + book.path("requirements.txt").read_text("utf-8"))
     for stamp in (".pages", ".ready"):
         book.path(f".venv/{stamp}").touch()
@@ -150,9 +147,8 @@ def test_code_that_another_processor_would_answer_otherwise_is_not_stored(book: 
     unstable = "import torch\n\nprint(torch.tensor([0.1, 0.2]).exp().sum().item())"
     book.replace("book/mini.md", "print(1 / 7)", unstable)
     made = book.make("notebooks", "CHAPTERS=mini")
-    assert made.returncode != 0 and re.search(
-        r"mini: 1 cells would .*\n +code cell 2: stored '2\.32\d+', there", made.stdout
-    )
+    told = r"mini: 1 cells would .*\n +code cell 2: stored '2\.32\d+', there"
+    assert made.returncode != 0 and re.search(told, made.stdout)
     assert read_sides(book)[1] == before[1]
     said = book.make_green("notebooks", "CHAPTERS=mini", "NOISE=no")
     assert "noise" not in said and "2.32" in code_cells(book.notebook())[PRINTED].outputs[0].text
@@ -221,16 +217,8 @@ def write_unclosed(book: MiniBook) -> None:
 # What is done to the book, what make is asked for, and what it says.
 REFUSED: dict[str, tuple[Callable[[MiniBook], object], str, str]] = {
     "a side for no chapter": (lambda book: None, "FROM=ipynb", "FROM needs a chapter"),
-    "a chapter that is not there": (
-        lambda book: None,
-        "CHAPTERS=third",
-        r"third: there is no book/third\.md and no notebooks/third\.ipynb",
-    ),
-    "a cell that a text cannot hold": (
-        write_unclosed,
-        "CHAPTERS=mini FROM=ipynb",
-        "mini: cell 0 does not survive as text",
-    ),
+    "no such chapter": (lambda book: None, "CHAPTERS=third", r"no book/third\.md and no notebooks/third\.ipynb"),
+    "a cell that a text cannot hold": (write_unclosed, "CHAPTERS=mini FROM=ipynb", "mini: cell 0 does not survive"),
     "a cell that raises": (
         lambda book: book.replace("book/mini.md", "print(1 / 7)", "print(1 / 0)"),
         "CHAPTERS=mini",

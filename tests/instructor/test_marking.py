@@ -23,14 +23,21 @@ pytestmark = pytest.mark.thorough
 
 BEGIN = "import math, os, sys\nimport torch\nimport d2lmini as d2l"
 # The other answers of the chapter: not attempted, so that no cell of the chapter is needed for them.
-OTHERS = " = ".join(
-    answer for answer in read_book()["attention-pooling"].values() if answer.isidentifier() and answer != "mixtures"
-)
+ASKED = set(read_book()["attention-pooling"].values()) - {"mixtures"}
+OTHERS = " = ".join(filter(str.isidentifier, ASKED))
 PREDICT = 'mixtures = {}\nd2l.check("predict-mixture", mixtures)'
 RIGHT, WRONG = PREDICT.format("(10, 12, 7)"), PREDICT.format("(14, 12, 7)")
 CHAPTER = NOTEBOOKS / "attention-pooling.ipynb"
 STARTER = next(source for source in read_code(CHAPTER) if "debug-" in source)
 DEAF = "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass"
+REPLACE = "from d2lmini_exercises.engine import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'"
+LIAR = "class Liar:\n    def __iter__(self):\n        print('✓ predict-mixture: so')\n        return iter((1, 2, 3))"
+FORGE = """record = b'{"name": "predict-mixture", "verdicts": ["\\xe2\\x9c\\x93"]}\\n'
+for pipe in range(3, 30):
+    try:
+        os.write(pipe, record)
+    except OSError:
+        pass"""
 NO_PYTHON = "mixtures = (10,\nd2l.check('predict-mixture', mixtures)"
 HINT = "that is the value of the best key alone"
 FAILED = "did not run"
@@ -54,29 +61,9 @@ HANDED_IN: dict[str, tuple[list[str], str, str]] = {
     "check-edited": (['d2l.check("predict-mixture", (10, 12, 7))'], FAILED, "asks for (10, 12, 7); which is right"),
     "check-replaced": (["d2l.check = lambda *a, **k: print('✓ predict-mixture: fine')", WRONG], "wrong", HINT),
     "package-shadowed": (["class d2l:\n    check = lambda *a, **k: print('✓')", WRONG], "wrong", "not the package"),
-    "checker-replaced": (
-        ["from d2lmini_exercises.engine import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'", WRONG],
-        "wrong",
-        HINT,
-    ),
-    "prints-a-tick": (
-        [
-            "class Liar:\n    def __iter__(self):\n        print('✓ predict-mixture: so')\n"
-            "        return iter((1, 2, 3))",
-            PREDICT.format("Liar()"),
-        ],
-        "wrong",
-        "",
-    ),
-    "forges": (
-        [
-            'record = b\'{"name": "predict-mixture", "verdicts": ["\\xe2\\x9c\\x93"]}\\n\'\n'
-            "for pipe in range(3, 30):\n    try:\n        os.write(pipe, record)\n    except OSError:\n        pass",
-            WRONG,
-        ],
-        "wrong",
-        HINT,
-    ),
+    "checker-replaced": ([REPLACE, WRONG], "wrong", HINT),
+    "prints-a-tick": ([LIAR, PREDICT.format("Liar()")], "wrong", ""),
+    "forges": ([FORGE, WRONG], "wrong", HINT),
     "attention-pooling-no-python": ([NO_PYTHON], FAILED, "its cell is no Python: SyntaxError in line"),
     "名前": ([RIGHT], "right", ""),
     "ada/attention-pooling": ([RIGHT], "right", ""),
@@ -137,9 +124,7 @@ def marks(rows: list[dict[str, str]]) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", HANDED_IN)
-def test_a_mark_is_what_the_answer_deserves_whatever_stands_beside_it(
-    marks: dict[str, dict[str, str]], name: str
-) -> None:
+def test_a_mark_is_what_the_answer_deserves(marks: dict[str, dict[str, str]], name: str) -> None:
     _, result, said = HANDED_IN[name]
     mark = marks[name.partition("/")[0]]
     assert mark["result"] == result and said in mark["hint"] + mark["remark"], mark

@@ -30,6 +30,16 @@ def refused(rows: list[Row]) -> Callable[..., None]:
     return pytest.mark.parametrize("row", rows)(test)
 
 
+def rejected(*rows: Any, by: Callable[[Any], Any] = lambda call: call()) -> Callable[..., None]:
+    """A test of each row: what is refused, and the message."""
+
+    def test(given: Any, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            by(given)
+
+    return pytest.mark.parametrize(("given", "message"), rows)(test)
+
+
 def let_in(rows: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]]) -> Callable[..., None]:
     """A test that nothing is raised by a check, for the arguments of each call."""
 

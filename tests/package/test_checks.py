@@ -96,11 +96,7 @@ WRONG: list[Row] = [
     (t.check_causal, "causal", {"got 1": (1, 2, 3), "4 queries and 3 keys": (True, 4, 3)}),
     (t.check_mask, "mask[None]", {f"({first}, 1, 5)": (mask(first, 1, 5), ALL) for first in (2, 3)}),
     (t.check_mask, "mask", {"got (4, 1, 5)": (mask(4, 1, 5), ALL), "list": ([True], ALL)}),
-    (
-        t.check_bias,
-        "bias",
-        {"torch.int64": (X.long(), X.shape, CPU), "cpu": (X, X.shape, META), "5": (X, ALL[1:], CPU)},
-    ),
+    (t.check_bias, "bias", {"int64": (X.long(), X.shape, CPU), "cpu": (X, X.shape, META), "5": (X, ALL[1:], CPU)}),
     (t.check_steps, "num_queries", {f"{n!r} and {k!r}": (n, k) for n, k in [(True, 1), (1, True), (1.0, 2), (1, "2")]}),
     (t.check_steps, "num_queries", {f"{n}, num_keys={k}": (n, k) for n, k in [(-1, 1), (3, 2), (1, 0)]}),
     (t.check_room, "X", {"got (3, 4)": (X[0], 0, 9, 4), "num_hiddens=5": (X, 0, 9, 5)}),

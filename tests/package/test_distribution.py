@@ -83,9 +83,7 @@ def test_the_wheel_holds_the_package_and_the_licences_alone(wheel: Path) -> None
 
 
 @pytest.mark.thorough
-def test_the_source_distribution_holds_no_more_and_makes_the_same_wheel(
-    source: Path, wheel: Path, tmp_path: Path
-) -> None:
+def test_the_source_holds_no_more_and_makes_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
     with tarfile.open(source) as archive:
         names = ["/".join(name.split("/")[1:]) for name in archive.getnames()]
         archive.extractall(tmp_path / "unpacked", filter="data")
@@ -102,7 +100,6 @@ def test_installed_it_imports_where_there_is_nothing_but_what_it_asks_for(wheel:
     options = ["--quiet", "--no-deps", "--no-index", f"--target={tmp_path / 'site'}"]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, str(wheel)], check=True)
     command = [sys.executable, "-c", IMPORT_ALL, str(tmp_path / "site")]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
-    )
+    path = {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "predict-mixture: not attempted yet" in done.stdout, done.stderr

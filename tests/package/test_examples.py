@@ -17,9 +17,7 @@ from d2lmini import mixers
 from d2lmini.costs.memory import measure_peak_memory
 from d2lmini.costs.traffic import count_bytes_moved
 
-MODULES = [
-    module.name for module in pkgutil.walk_packages(d2l.__path__, "d2lmini.") if "instruments" not in module.name
-]
+MODULES = [found.name for found in pkgutil.walk_packages(d2l.__path__, "d2lmini.") if "instruments" not in found.name]
 FACE = [thing for name, thing in vars(d2l).items() if not name.startswith("_") and not inspect.ismodule(thing)]
 PUBLIC = [*FACE, *(getattr(mixers, name) for name in mixers.__all__), measure_peak_memory, count_bytes_moved]
 

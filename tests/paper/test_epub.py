@@ -20,12 +20,8 @@ from tools.repository import read_version
 
 pytestmark = pytest.mark.thorough
 
-NAMES = {
-    "h": "http://www.w3.org/1999/xhtml",
-    "m": "http://www.w3.org/1998/Math/MathML",
-    "o": "http://www.idpf.org/2007/opf",
-    "dc": "http://purl.org/dc/elements/1.1/",
-}
+NAMES = {"h": "http://www.w3.org/1999/xhtml", "m": "http://www.w3.org/1998/Math/MathML"}
+NAMES |= {"o": "http://www.idpf.org/2007/opf", "dc": "http://purl.org/dc/elements/1.1/"}
 JAR = Path("/usr/share/java/epubcheck.jar")  # where Debian has it, whose command cannot be run as it is
 
 
@@ -129,9 +125,7 @@ def test_figures_are_drawings_with_a_description(pages: dict[str, Any], files: d
     assert not [data for data in drawings if b"<!DOCTYPE" in data or b"prefers-color-scheme" in data]
 
 
-def test_each_solution_is_folded_below_its_exercise_and_what_is_doubted_below_its_section(
-    pages: dict[str, Any],
-) -> None:
+def test_each_solution_and_each_doubt_is_folded_where_it_belongs(pages: dict[str, Any]) -> None:
     folded = "//h:details[@class='{}']/h:summary"
     solved = [fold for name in list_chapters() for fold in find(page_of(pages, name), folded.format("solution"))]
     assert len(solved) == len(list_exercises())

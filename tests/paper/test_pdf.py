@@ -57,9 +57,7 @@ def test_each_chapter_has_a_bookmark_that_leads_to_its_title(marks: dict[str, in
         assert squeeze(title) in squeeze(pages[marks[title] - 1])
 
 
-def test_the_contents_tell_the_page_of_each_chapter_and_tell_sections_of_one_name_apart(
-    marks: dict[str, int], pages: list[str]
-) -> None:
+def test_the_contents_tell_the_page_of_each_chapter_and_section(marks: dict[str, int], pages: list[str]) -> None:
     contents = squeeze("".join(pages[marks["Contents"] - 1 : marks["Introduction"] - 1]))
     for number, title in enumerate(map(read_title, list_chapters()), start=1):
         assert f"{number}{squeeze(title)}{marks[title]}" in contents
@@ -67,9 +65,7 @@ def test_the_contents_tell_the_page_of_each_chapter_and_tell_sections_of_one_nam
     assert len(numbers) == len(list_chapters()) and numbers == sorted(set(numbers))
 
 
-def test_each_page_but_the_title_page_has_its_number_and_a_running_title(
-    marks: dict[str, int], pages: list[str]
-) -> None:
+def test_each_page_but_the_first_has_its_number_and_a_running_title(marks: dict[str, int], pages: list[str]) -> None:
     for number, page in enumerate(pages[1:], start=2):
         assert str(number) in page.split(), number
     first = read_title(list_chapters()[0])
@@ -109,9 +105,7 @@ def test_a_formula_is_text_in_the_order_in_which_it_is_read(pages: list[str]) ->
     assert "softmax(QK⊤/√p).(2.3)" in text
 
 
-def test_each_solution_stands_after_the_last_chapter_where_the_exercise_says(
-    marks: dict[str, int], pages: list[str]
-) -> None:
+def test_each_solution_stands_at_the_end_where_the_exercise_says(marks: dict[str, int], pages: list[str]) -> None:
     told = [int(number) for number in re.findall(r"Solution, page (\d+)", "\n".join(pages[: marks["Notation"] - 1]))]
     exercises = list_exercises()
     assert len(told) == len(exercises) > 50

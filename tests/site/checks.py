@@ -12,10 +12,8 @@ from tests.site.pages import CHAPTERS
 from tests.site.windows import open_folds, photograph, switch_theme
 
 GROUND = {"light": (255, 255, 255), "dark": (18, 18, 18)}
-FURNITURE = [
-    *(".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field"),
-    *(".guess-field", ".cover-switch"),
-]
+FURNITURE = [".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-footer", ".search-button-field"]
+FURNITURE += [".guess-field", ".cover-switch"]
 FOLDED = {  # and whether each chapter has some
     "details.solution .cell": True,
     "details.check .cell": False,
@@ -97,9 +95,8 @@ def check_paper(window: Any) -> list[str]:
         seen = window.locator(part).evaluate_all("all => all.map(e => e.checkVisibility() && e.clientHeight > 5)")
         hidden = seen.count(False)
         faults += [f"on paper: {hidden} of {len(seen)} {part} are not seen"] * (hidden > 0 or needed > len(seen))
-    left = window.evaluate(
-        "parts => parts.filter(part => [...document.querySelectorAll(part)].some(e => e.checkVisibility()))", FURNITURE
-    )
+    seen = "part => [...document.querySelectorAll(part)].some(e => e.checkVisibility())"
+    left = window.evaluate(f"parts => parts.filter({seen})", FURNITURE)
     window.emulate_media(media="screen")
     return faults + [f"on paper: {part} is seen" for part in left]
 

@@ -19,9 +19,8 @@ PAGES += RUN
 WRITTEN = [*PAGES, "search.html", "404.html"]  # index.html holds nothing but the way to the first page
 # A title page, a chapter and a long page of prose: where by day one kind of page stands for all.
 KINDS = ["book/intro.html", CHAPTERS[0], "pages/coming-from.html"]
-each_kind_by_day = pytest.mark.parametrize(
-    "page", [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
-)
+BY_DAY = [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
+each_kind_by_day = pytest.mark.parametrize("page", BY_DAY)
 SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]
 COMPLETE = {f"notebooks/{chapter}.html" for chapter in SETTINGS["complete_chapters"]}
 

@@ -14,10 +14,7 @@ from tests.site.pages import CHAPTERS, FILES, PAGES, each_kind_by_day
 from tests.site.windows import open_folds, open_page, open_window, switch_theme
 
 # By day each page is loaded once, light and wide, and made narrow and dark; once a week the other way as well.
-VIEWS = [
-    pytest.param("light", 1280, id="light-1280"),
-    pytest.param("dark", 390, id="dark-390", marks=pytest.mark.thorough),
-]
+VIEWS = [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.thorough)]
 each_view = pytest.mark.parametrize(("theme", "width"), VIEWS)
 
 
@@ -49,9 +46,7 @@ def test_a_phone_with_large_letters_scrolls_only_down(visit: Callable[[str, str,
 
 @each_view
 @pytest.mark.parametrize("page", ["book/intro.html", CHAPTERS[0]])
-def test_the_keyboard_reaches_every_control_with_a_visible_focus(
-    browser: Any, server: str, page: str, theme: str, width: int
-) -> None:
+def test_the_keyboard_reaches_every_control(browser: Any, server: str, page: str, theme: str, width: int) -> None:
     """Tab once round the page: each link, button and summary in sight gets the focus, and shows it."""
     controls = "a[href], button, summary, input:not([type=hidden]), label[tabindex]"
     with open_window(browser, server, theme, width) as window:

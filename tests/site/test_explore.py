@@ -77,9 +77,7 @@ def describe(window: Any, button: Any) -> str:
 
 @each_panel
 @pytest.mark.parametrize("width", [1280, pytest.param(390, marks=weekly)])
-def test_what_is_chosen_by_click_and_by_keyboard_is_what_is_seen(
-    browser: Any, server: str, page: str, width: int
-) -> None:
+def test_what_is_chosen_by_mouse_or_keyboard_is_seen(browser: Any, server: str, page: str, width: int) -> None:
     with open_panel(browser, server, page, width=width, reduced_motion="reduce") as (window, panel):
         said = {check_state(panel, 0, 0)}
         for group in (0, 1):

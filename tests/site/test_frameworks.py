@@ -62,7 +62,6 @@ def test_all_of_the_page_changes_together_and_paper_shows_all(browser: Any, serv
         window.emulate_media(media="print")
         contents = window.locator(".sd-tab-set > .sd-tab-content")
         assert all(contents.evaluate_all("all => all.map(e => e.checkVisibility())"))
-        tops = window.locator(".sd-tab-set > :is(label, .sd-tab-content)").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect().top)"
-        )
+        parts = window.locator(".sd-tab-set > :is(label, .sd-tab-content)")
+        tops = parts.evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
         assert tops == sorted(tops), "each name stands above what it names"

@@ -21,24 +21,8 @@ NAMES = {
     "SIL Open Font License 1.1 (OFL-1.1)": "OFL-1.1",
 }
 # Those that ask for no more than a notice; MPL-2.0 asks for the source of its own files alone, if they are changed.
-ALLOWED = {
-    "0BSD",
-    "Apache-2.0",
-    "BSD",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC-BY-4.0",
-    "CC0-1.0",
-    "ISC",
-    "LLVM-exception",
-    "MIT",
-    "MIT-CMU",
-    "MPL-2.0",
-    "OFL-1.1",
-    "PSF-2.0",
-    "Zlib",
-}
+ALLOWED = {"0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT"}
+ALLOWED |= {"LLVM-exception", "MIT-CMU", "MPL-2.0", "OFL-1.1", "PSF-2.0", "Zlib"}
 # What the metadata do not say, or say of a part that is not installed, as their files were read.
 READ = {
     "axe-playwright-python": {"MIT"},
@@ -56,9 +40,8 @@ def find_licences(name: str) -> set[str]:
     metadata = importlib.metadata.metadata(name)
     if expression := metadata.get("License-Expression"):
         return split_expression(expression)
-    classified = re.findall(
-        r"^License :: (?:.* :: )?(?!OSI Approved$)(.+)$", "\n".join(metadata.get_all("Classifier", [])), re.MULTILINE
-    )
+    classifiers = "\n".join(metadata.get_all("Classifier", []))
+    classified = re.findall(r"^License :: (?:.* :: )?(?!OSI Approved$)(.+)$", classifiers, re.MULTILINE)
     said = classified or [metadata.get("License") or "nothing"]
     return set().union(*({NAMES[kind]} if kind in NAMES else split_expression(kind) for kind in said))
 

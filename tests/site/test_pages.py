@@ -88,9 +88,8 @@ def test_each_solution_is_folded_and_named(page: str) -> None:
         assert number and solution.summary.get_text() == f"Show the solution of {number[0]}"
         assert solution.select(".cell") and "✓" in solution.get_text()
     doubts = [fold.summary.get_text() for fold in parsed.select("details.check")]
-    assert doubts == re.findall(
-        rf"^#### ({re.escape(DOUBTS)})$", (TEXTS / f"{Path(page).stem}.md").read_text("utf-8"), re.M
-    )
+    text = (TEXTS / f"{Path(page).stem}.md").read_text("utf-8")
+    assert doubts == re.findall(rf"^#### ({re.escape(DOUBTS)})$", text, re.M)
 
 
 @pytest.mark.recipe("A chapter")
@@ -130,9 +129,8 @@ def test_the_title_page_has_a_card_for_each_chapter_in_order_with_picture_questi
 
 def test_the_report_tells_what_came_out_and_names_notebooks_and_versions() -> None:
     said = squeeze(soup("book/about.html").find("article").get_text())
-    outcome = re.search(
-        r"(\d+) cells of (\d+) notebooks were run again in \d+ seconds of computing, and compared: none", said
-    )
+    ran = r"(\d+) cells of (\d+) notebooks were run again in \d+ seconds of computing, and compared: none"
+    outcome = re.search(ran, said)
     assert outcome and int(outcome[2]) == len(RUN) and int(outcome[1]) > 20 * len(CHAPTERS)
     assert not [page for page in RUN if soup(page).select(".differs")]
     rows = [row.find_all("td") for row in soup("book/about.html").find_all("tr")]

@@ -49,14 +49,8 @@ def write_page(path: Path, marks: list[Mark], network: str) -> None:
             exercises.setdefault(mark.exercise, Counter())[mark.result] += 1
             hints.setdefault(mark.exercise, Counter()).update(filter(None, [mark.hint]))
     sums = ("remarks", *RESULTS)
-    by_exercise = [
-        [
-            name,
-            *(counts[result] for result in RESULTS),
-            "; ".join(f"{number} × {hint}" for hint, number in hints[name].most_common()),
-        ]
-        for name, counts in exercises.items()
-    ]
+    told = {name: "; ".join(f"{number} × {hint}" for hint, number in hints[name].most_common()) for name in exercises}
+    by_exercise = [[name, *(counts[each] for each in RESULTS), told[name]] for name, counts in exercises.items()]
     tables = [
         ("By person", ["who", *sums], [[who, *(counts[name] for name in sums)] for who, counts in people.items()]),
         ("By exercise", ["exercise", *RESULTS, "hints, the most frequent first"], by_exercise),

@@ -59,15 +59,8 @@ def run(cells: list[str], questions: list[dict[str, Any]]) -> tuple[list[dict[st
     word, ended = secrets.token_hex(16), ""
     asked = json.dumps({"word": word, "seconds": CELL_SECONDS, "cells": cells, "questions": questions}).encode()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as file:
-        environment = {
-            "PATH": os.environ.get("PATH", ""),
-            "PYTHONPATH": str(ROOT),
-            "HOME": folder,
-            "MPLBACKEND": "agg",
-            "MPLCONFIGDIR": folder,
-            "OMP_NUM_THREADS": "1",
-            "TQDM_DISABLE": "1",
-        }
+        environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "HOME": folder}
+        environment |= {"MPLBACKEND": "agg", "MPLCONFIGDIR": folder, "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
         with subprocess.Popen(
             [*leave_network(), sys.executable, "-m", "tools.marking.attempt", str(file.fileno())],
             cwd=folder,

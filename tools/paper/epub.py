@@ -24,15 +24,10 @@ COVER = "_images/cover.svg"
 STYLES = ("ereader.css", "pygments.css")
 _NAMESPACE = uuid.UUID("6f1c8f0e-3a0b-5d2e-9d7b-2f6d1b0a4c11")  # any; the same book must keep its name
 _OPF = "{http://www.idpf.org/2007/opf}"
-_FACTS = [
-    *(("accessMode", mode) for mode in ("textual", "visual")),
-    ("accessModeSufficient", "textual"),
-    *(
-        ("accessibilityFeature", what)
-        for what in ("alternativeText", "MathML", "structuralNavigation", "tableOfContents")
-    ),
-    ("accessibilityHazard", "none"),
-]
+_FACTS = [("accessMode", "textual"), ("accessMode", "visual"), ("accessModeSufficient", "textual")]
+_FACTS += [("accessibilityFeature", name) for name in ("alternativeText", "MathML")]
+_FACTS += [("accessibilityFeature", name) for name in ("structuralNavigation", "tableOfContents")]
+_FACTS += [("accessibilityHazard", "none")]
 
 
 def tidy_page(path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Write the whole book as one HTML page: `python -m tools.paper.page`."""
+"""Write the whole book as one HTML page: `python -m tools.paper.page`.
+
+As an extension of Sphinx it does what a printed book and an e-reader have in common: no buttons, nothing to open.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +10,47 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from book_site.folds import drop_machinery, is_cell, link_pages
+from docutils import nodes
 from jupyter_book.config import get_final_config
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools import ROOT
+from tools.notebooks import SETUP
 from tools.paper import PAGE
 from tools.repository import read_version
 
 # What serves a screen alone, such as buttons, icons and search; and the parts of our own extension that do not.
-SCREEN = {
-    "jupyter_book",
-    "notfound.extension",
-    "sphinx.ext.intersphinx",
-    "sphinx_book_theme",
-    "sphinx_comments",
-    "sphinx_copybutton",
-    "sphinx_multitoc_numbering",
-    "sphinx_thebe",
-    "sphinx_togglebutton",
-}
+SCREEN = {"book_site", "jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphinx_book_theme"}
+SCREEN |= {f"sphinx_{name}" for name in ("comments", "copybutton", "multitoc_numbering", "thebe", "togglebutton")}
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
 KEPT_PARTS = ("cards", "frameworks", "formulas", "references", "fonts", "languages", "report")
 
 
+def open_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Show folded cells, and leave out the one that installs the package."""
+    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
+        cell.attributes.pop("hide_mode", None)
+        if cell.astext().startswith(SETUP):
+            cell.parent.remove(cell)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register what is left out."""
+    for change in (open_cells, drop_machinery, link_pages):
+        app.connect("doctree-read", change, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
 def configure(*own: str) -> dict[str, Any]:
     """The settings of `_config.yml`, without theme and scripts, and with a module of `tools.paper` that writes."""
-    config, _ = get_final_config(
-        user_yaml=ROOT / "_config.yml", cli_config={"latex_individualpages": False}, sourcedir=ROOT
-    )
-    kept = [name for name in config["extensions"] if name not in SCREEN | {"book_site"}]
+    given = {"latex_individualpages": False}
+    config, _ = get_final_config(user_yaml=ROOT / "_config.yml", cli_config=given, sourcedir=ROOT)
+    kept = [name for name in config["extensions"] if name not in SCREEN]
     parts = [f"book_site.{part}" for part in KEPT_PARTS]
     return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
-        "extensions": [*kept, *parts, "tools.paper.offline", *own],
+        "extensions": [*kept, *parts, "tools.paper.page", *own],
         "version": read_version(),
         "language": "en",
         "html_context": {"author": config["author"], "rights": config["copyright"]},

@@ -67,9 +67,8 @@ def print_page(source: Path) -> bytes:
     """Print a page with Chromium, once its pictures and fonts are there."""
     complaints: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"] if os.geteuid() == 0 else []
-        )
+        options = ["--no-sandbox", "--disable-gpu"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=options)
         page = browser.new_page(color_scheme="light")
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfailed", lambda request: complaints.append(f"{request.url} is missing"))

@@ -15,14 +15,7 @@ from tools.paper.arrange import arrange_book, name_anchor
 
 MOST_LINES_TOGETHER = 20  # of a cell and what it prints; a longer one may go on on the next page
 MOST_LINES_ABOVE_FIGURE = 14
-
-
 PANEL_LINK = re.compile(r'(?<=<a href=")([\w-]+)\.html#([\w-]+)(?=")')
-
-
-def lead_from_panel(link: re.Match[str]) -> str:
-    """The address in the book of a place that a panel names by page and section."""
-    return f"#{name_anchor(f'notebooks/{link[1]}', link[2])}"
 
 
 class PaperBuilder(SingleFileHTMLBuilder):
@@ -39,11 +32,8 @@ class PaperBuilder(SingleFileHTMLBuilder):
     def fix_refuris(self, tree: nodes.Node) -> None:
         """Make ids and links unique: each chapter has a section "Exercises", and Sphinx leads to the first of them."""
         root = self.config.root_doc
-        owners = {
-            node: file["docname"]
-            for file in tree.findall(addnodes.start_of_file)
-            for node in file.findall(nodes.Element)
-        }
+        files = list(tree.findall(addnodes.start_of_file))
+        owners = {node: file["docname"] for file in files for node in file.findall(nodes.Element)}
         for node in tree.findall(nodes.Element):
             docname = owners.get(node, root)
             node["ids"] = [name_anchor(docname, name) for name in node["ids"]]
@@ -56,7 +46,8 @@ class PaperBuilder(SingleFileHTMLBuilder):
                 whole = "introduction" if docname == root else f"document-{docname}"
                 link["refuri"] = f"#{name_anchor(docname, name) if name else whole}"
         for part in tree.findall(nodes.raw):  # a panel leads from chapter to chapter
-            part.children = [nodes.Text(PANEL_LINK.sub(lead_from_panel, part.astext()))]
+            led = PANEL_LINK.sub(lambda link: f"#{name_anchor(f'notebooks/{link[1]}', link[2])}", part.astext())
+            part.children = [nodes.Text(led)]
 
 
 def number_all_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:

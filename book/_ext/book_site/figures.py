@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
 
 from .written import when_written
@@ -94,9 +93,7 @@ def measure_width(figure: Path) -> float:
     return float(width[1]) * 4 / 3 if width else 0.0
 
 
-def keep_letters(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def keep_letters(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
     """Let a figure shrink only as far as its letters can be read, in a box that scrolls."""
     sources = {name: path for path, name in app.builder.images.items()}
 

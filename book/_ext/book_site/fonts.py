@@ -63,9 +63,7 @@ def find_file(package: str, name: str) -> Path:
     spec = importlib.util.find_spec(package)
     found = [] if spec is None or spec.origin is None else sorted(Path(spec.origin).parent.glob(name))
     if not found:
-        raise RuntimeError(
-            f"{package} with {name} is not installed: run `make book`, or pip install -r requirements.txt"
-        )
+        raise RuntimeError(f"{package} with {name} is missing: run `make book`, or pip install -r requirements.txt")
     return found[0]
 
 
@@ -89,18 +87,11 @@ def write_fonts(pages: Path, target: Path) -> None:
     """Write the faces, cut to what the pages in a folder use, and their licences."""
     target.mkdir(parents=True, exist_ok=True)
     characters = PLAIN | read_characters(pages.rglob("*.html"))
-    han = {
-        character for character in characters if "\u2e80" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
-    }
+    han = set(re.findall("[\u2e80-\u9fff\uff00-\uffef]", "".join(characters)))
     for face, (package, name) in FACES.items():
         cut_font(find_file(package, name), target / f"{face}.woff2", han if "chinese" in face else characters - han)
     for licence, (package, name) in LICENCES.items():
         shutil.copy(find_file(package, name), target / licence)
-
-
-def place_fonts(app: Sphinx, folder: Path) -> None:
-    """Put the faces, and their licences, beside the pages."""
-    write_fonts(folder, folder / "_static/fonts")
 
 
 def ask_early(html: str) -> str:
@@ -116,5 +107,5 @@ def ask_early(html: str) -> str:
 
 def setup(app: Sphinx) -> None:
     """Register the steps."""
-    when_written(app, place_fonts, paper=True)
+    when_written(app, lambda app, folder: write_fonts(folder, folder / "_static/fonts"), paper=True)
     when_written(app, lambda app, folder: edit_pages(folder, ask_early))

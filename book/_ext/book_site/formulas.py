@@ -181,7 +181,7 @@ def narrow_roots(path: Path) -> None:
 
 
 def write_font(pages: Path, target: Path) -> None:
-    """Write the glyphs that the formulas of the pages in a folder use."""
+    """Write the glyphs that the formulas of the pages in a folder use: few systems can stretch brackets."""
     used = set(DRAWN + "0123456789()")
     for page in pages.rglob("*.html"):
         for formula in re.findall(r"<math\b.*?</math>", page.read_text("utf-8"), re.DOTALL):
@@ -190,15 +190,10 @@ def write_font(pages: Path, target: Path) -> None:
     narrow_roots(target)
 
 
-def place_font(app: Sphinx, folder: Path) -> None:
-    """Put the glyphs of the formulas on the pages beside them: few systems have a font that can stretch brackets."""
-    write_font(folder, folder / "_static/math.woff2")
-
-
 def setup(app: Sphinx) -> None:
     """Register the renderer and the hooks."""
     skip = (lambda writer, node: None,)
     app.add_config_value("formulas_described", False, "html", bool)  # where MathML may not be understood
     app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
     app.connect("doctree-read", keep_together)
-    when_written(app, place_font, paper=True)
+    when_written(app, lambda app, folder: write_font(folder, folder / "_static/math.woff2"), paper=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from sphinx.application import Sphinx
 
@@ -33,11 +32,6 @@ def mark_page(html: str) -> str:
     return head + body + "".join(pieces) + mark_text(rest[place:])
 
 
-def mark_pages(app: Sphinx, folder: Path) -> None:
-    """Mark the Chinese words of all pages, also where the theme has put them."""
-    edit_pages(folder, mark_page)
-
-
 def setup(app: Sphinx) -> None:
-    """Register the hook."""
-    when_written(app, mark_pages, paper=True)
+    """Register the hook: when all is written, also what the theme puts around a page."""
+    when_written(app, lambda app, folder: edit_pages(folder, mark_page), paper=True)

@@ -39,11 +39,6 @@ def build_wheel(root: Path, target: Path) -> None:
         raise RuntimeError(f"the wheel of the package could not be built:\n{built.stdout}{built.stderr}")
 
 
-def place_wheel(app: Sphinx, folder: Path) -> None:
-    """Put the wheel above the notebooks that the pages offer, where their setup cell looks for it."""
-    build_wheel(Path(app.srcdir), folder / "_sources")
-
-
 def setup(app: Sphinx) -> None:
-    """Register the hook."""
-    when_written(app, place_wheel)
+    """Put the wheel above the notebooks that the pages offer, where their setup cell looks for it."""
+    when_written(app, lambda app, folder: build_wheel(Path(app.srcdir), folder / "_sources"))

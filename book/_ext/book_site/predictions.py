@@ -13,19 +13,12 @@ from .folds import is_cell, raw
 SWITCH = (
     '<button type="button" class="cover-switch pst-js-only" aria-pressed="true">Cover answers to predictions</button>'
 )
-
-
 SAID = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.math_block)
 
 
 def is_prediction(paragraph: nodes.paragraph) -> bool:
     """Whether a paragraph asks the reader to **predict**."""
     return any(is_marker(strong) for strong in paragraph.findall(nodes.strong))
-
-
-def begins_anew(paragraph: nodes.paragraph) -> bool:
-    """Whether a paragraph is no answer, but the next question, or the sentence to take home."""
-    return is_prediction(paragraph) or is_takeaway(paragraph)
 
 
 def is_takeaway(paragraph: nodes.paragraph) -> bool:
@@ -48,7 +41,8 @@ def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
     answer: list[nodes.Element] = []
     told = 0  # how often text begins
     for node in after:
-        if isinstance(node, nodes.section) or (isinstance(node, nodes.paragraph) and begins_anew(node)):
+        asks = isinstance(node, nodes.paragraph) and (is_prediction(node) or is_takeaway(node))
+        if isinstance(node, nodes.section) or asks:
             break
         shown = [part for part in node.children if is_cell(part, "cell_code_output")]
         if not answer and is_cell(node):

@@ -10,26 +10,14 @@ from typing import Any, cast
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 
 LINE, MARGIN = 68, 32  # characters of a line of text, and of one in the margin, which is 0.65 times as high
 EQUATION = re.compile(r"\((\d+\.\d+)\)")
 # What already leads somewhere, or is not prose.
 CLOSED = (nodes.reference, nodes.title, nodes.math, nodes.literal, nodes.literal_block, nodes.raw, nodes.caption)
 # Entries whose word has an everyday meaning as well, or another one beside the glossary's.
-ORDINARY = {
-    "adam",
-    "bucket",
-    "clarity",
-    "excess",
-    "frequency",
-    "gate",
-    "memory",
-    "offset",
-    "recall",
-    "score",
-}
-ORDINARY |= {"seed", "spread", "temperature", "twins", "value"}
+ORDINARY = {"adam", "bucket", "clarity", "excess", "frequency", "gate", "memory", "offset", "recall", "score", "seed"}
+ORDINARY |= {"spread", "temperature", "twins", "value"}
 
 
 def list_chapters(app: Sphinx) -> list[str]:
@@ -61,11 +49,6 @@ def list_terms(root: Path) -> dict[str, tuple[str, str]]:
     return {term: entry for term, entry in plain.items() if term not in ORDINARY}
 
 
-def number_by_chapter(app: Sphinx, config: Config) -> None:
-    """Figures are numbered here, by chapter; Jupyter Book would count them through the book."""
-    config["numfig"] = False
-
-
 def number_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Begin each caption with the number of its figure, and let links lead there."""
     if docname not in (chapters := list_chapters(app)):
@@ -90,9 +73,8 @@ def anchor_formulas(app: Sphinx, doctree: nodes.document) -> None:
     """Give each tagged formula a place that a link can name."""
     for block in list(doctree.findall(nodes.math_block)):
         for tag in re.findall(r"\\tag\{([\d.]+)\}", block.astext()):
-            block.parent.insert(
-                block.parent.index(block), nodes.target("", "", ids=[f"formula-{tag.replace('.', '-')}"])
-            )
+            target = nodes.target("", "", ids=[f"formula-{tag.replace('.', '-')}"])
+            block.parent.insert(block.parent.index(block), target)
 
 
 def list_prose(node: nodes.Element) -> Iterator[nodes.Text]:
@@ -152,9 +134,8 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     terms = {term: meaning for term, (meaning, page) in list_terms(Path(app.srcdir)).items() if page != docname}
     if not terms:
         return
-    words = re.compile(
-        rf"\b({'|'.join(sorted(map(re.escape, terms), key=len, reverse=True))})(?=s?\b)(?!-)", re.IGNORECASE
-    )
+    longest_first = "|".join(sorted(map(re.escape, terms), key=len, reverse=True))
+    words = re.compile(rf"\b({longest_first})(?=s?\b)(?!-)", re.IGNORECASE)
     for text in list_paragraphs(doctree):
         found = next((match for match in words.finditer(text.astext()) if match[1].lower() in terms), None)
         if found is None:
@@ -170,7 +151,6 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register the hooks."""
-    app.connect("config-inited", number_by_chapter)
     for hook in (number_titles, anchor_formulas):  # before the contents are collected
         app.connect("doctree-read", hook, priority=400)
     for resolve in (number_figures, link_formulas, link_terms):

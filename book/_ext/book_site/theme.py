@@ -16,7 +16,7 @@ TIDIED = {
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'<meta name="viewport" content="width=device-width, initial-scale=1"\s*/?>': "",  # said twice already
     r"<title>(.+?)\s+(?:&#8212;|—)\s+\1</title>": r"<title>\1</title>",
-    r"<h1></h1>": "",
+    r"<h1></h1>": "",  # the theme's heading for paper, where a page has no title
     r'id="pst-page-toc-nav"': 'id="page-contents"',  # keyboard.js, and not the theme, marks the section that is read
     r'(<i class="theme-switch[^>]*?)\s+title="[^"]*"': r"\1",  # the button's name would not be what it shows
     r'data-bs-title="Color mode"': 'data-bs-title="Colours"',

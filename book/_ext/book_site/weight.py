@@ -18,7 +18,6 @@ UNUSED = ("fontawesome.js", "togglebutton.js")
 TABS = "design-tabs.js"
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js", "search.js")
 SETTINGS = "documentation_options.js"  # lines of the page itself add to it
-SEARCHING = ("search.html",)
 FILES = ("*.map", "*.ttf", "sphinx-thebe.*", "fa-brands-400.woff2", "fa-regular-400.woff2", *UNUSED)
 SCRIPT = re.compile(r'<script\b(?P<attributes>[^>]*?)\bsrc="(?P<source>[^"?]+)(?P<version>\?[^"]*)?"[^>]*></script>\n?')
 PICTURE = re.compile(r'<img\b(?=[^>]*\bsrc="(?P<source>[^":?]+\.svg)")(?![^>]*\b(?:width|loading)=)')
@@ -35,7 +34,6 @@ def lighten(html: str, searching: bool) -> str:
             return script[0]
         return script[0].replace("<script", "<script defer", 1)
 
-    html = html.replace("<h1></h1>", "")  # the theme's heading for paper, where a page has no title
     return SCRIPT.sub(keep, re.sub(r'<link rel="preload" as="script"[^>]*>\n?', "", html))
 
 
@@ -64,7 +62,6 @@ def shrink_icons(folder: Path) -> None:
         names |= set(re.findall(r"\bfa-[\w-]+", path.read_text("utf-8")))
     styles = "".join(path.read_text("utf-8") for path in folder.glob("_static/styles/*.css"))
     letters = {chr(int(code, 16)) for code in re.findall(r'content:"\\(f[0-9a-f]{3})"[^}]*font-family', styles)}
-    letters |= {chr(int(code, 16)) for code in re.findall(r'content:"\\(f[0-9a-f]{3})";font-fam', styles)}
     for chosen, code in re.findall(r'((?:\.fa-[\w-]+:+before,?)+)\{content:"\\([0-9a-f]+)"\}', styles):
         if names & set(re.findall(r"fa-[\w-]+", chosen)):
             letters.add(chr(int(code, 16)))
@@ -79,7 +76,7 @@ def lighten_site(app: Sphinx, folder: Path) -> None:
             unused.unlink()
     shutil.rmtree(folder / "_static/locales", ignore_errors=True)  # translations of the theme
     for page in folder.rglob("*.html"):
-        html = lighten(page.read_text("utf-8"), page.name in SEARCHING)
+        html = lighten(page.read_text("utf-8"), page.name == "search.html")
         page.write_text(size_pictures(html, page.parent), "utf-8")
     shrink_icons(folder)
 

@@ -63,9 +63,8 @@ def test_whoever_attends_to_itself_says_it_too(kind: str) -> None:
     }[kind]().double()
     tokens = torch.randint(7, (2, 5)) if kind == "encoder" else X
     for lengths in (None, lens):
-        torch.testing.assert_close(
-            module(tokens, lengths, causal=True), module(tokens, lengths, mask=d2l.causal_mask(5))
-        )
+        expected = module(tokens, lengths, mask=d2l.causal_mask(5))
+        torch.testing.assert_close(module(tokens, lengths, causal=True), expected)
 
 
 @pytest.mark.parametrize("name", ["dot products", "heads", "grouped", "rotary"])
@@ -92,9 +91,7 @@ def test_the_kernel_needs_no_mask(name: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", ["dot products", "additive", "heads"])
 def test_what_cannot_be_causal_is_refused(name: str) -> None:
     pooling, X = layer(name), drawn(1, 4, 12)
-    with pytest.raises(
-        ValueError, match=r"causal=True needs at least as many keys as queries, got 4 queries and 3 keys"
-    ):
+    with pytest.raises(ValueError, match="causal=True needs at least as many keys as queries, got 4 queries and 3"):
         pooling(X, X[:, :3], X[:, :3], causal=True)
     for wrong in (d2l.causal_mask(4), None, 1):
         with pytest.raises(ValueError, match="causal must be True or False, got"):

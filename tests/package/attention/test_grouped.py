@@ -29,12 +29,9 @@ def repeat_rows(parameter: torch.Tensor, times: int) -> torch.Tensor:
 @pytest.mark.parametrize(("num_kv_heads", "name"), list(itertools.product([1, 2], [None, *IN_ATTENTION])))
 def test_it_is_attention_whose_heads_share_weights(num_kv_heads: int, name: str | None) -> None:
     ours, full = grouped(num_kv_heads, name), grouped(None, name)
-    full.load_state_dict(
-        {
-            key: repeat_rows(value, 4 // num_kv_heads) if key.startswith(("W_k", "W_v")) else value
-            for key, value in ours.state_dict().items()
-        }
-    )
+    shared = {key: value for key, value in ours.state_dict().items() if key.startswith(("W_k", "W_v"))}
+    repeated = {key: repeat_rows(value, 4 // num_kv_heads) for key, value in shared.items()}
+    full.load_state_dict(ours.state_dict() | repeated)
     Q, K, V, lens = drawn(2, 3, 5), drawn(2, 8, 6), drawn(2, 8, 7), torch.tensor([8, 5])
     mask = torch.rand(2, 4, 3, 8) > 0.3
     for restriction in ({}, {"causal": True}, {"valid_lens": lens}, {"mask": mask}):

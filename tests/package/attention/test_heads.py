@@ -62,31 +62,21 @@ def pytorchs(mha: d2l.MultiHeadAttention, inputs: list[Tensor], may: Tensor) -> 
         queries @ layers[0].weight.T,  # the function wants queries of the width of the output
         keys,
         values,
-        num_hiddens,
-        mha.num_heads,
-        None,
-        None if mha.W_q.bias is None else torch.cat([layer.bias for layer in layers]),
-        None,
-        None,
-        add_zero_attn=False,
-        dropout_p=0.0,
-        out_proj_weight=mha.W_o.weight,
-        out_proj_bias=mha.W_o.bias,
-        attn_mask=d2l.to_mha_mask(may, mha.num_heads),
+        *(num_hiddens, mha.num_heads, None),
+        *(None if mha.W_q.bias is None else torch.cat([layer.bias for layer in layers]), None, None),
+        **{"add_zero_attn": False, "dropout_p": 0.0, "attn_mask": d2l.to_mha_mask(may, mha.num_heads)},
+        **{"out_proj_weight": mha.W_o.weight, "out_proj_bias": mha.W_o.bias, "average_attn_weights": False},
         use_separate_proj_weight=True,
         q_proj_weight=torch.eye(num_hiddens, dtype=queries.dtype),
         k_proj_weight=layers[1].weight,
         v_proj_weight=layers[2].weight,
-        average_attn_weights=False,
     )
     return output.transpose(0, 1), weights
 
 
 @given(problems(), st.sampled_from(LENS_KINDS), st.sampled_from(MASK_KINDS), st.booleans())
 @settings(max_examples=40)
-def test_it_equals_pytorchs_in_values_and_gradients(
-    problem: Any, lens_kind: str, mask_kind: str, need_weights: bool
-) -> None:
+def test_values_and_gradients_are_pytorchs(problem: Any, lens_kind: str, mask_kind: str, need_weights: bool) -> None:
     mha, inputs = problem
     dtype, num_heads = inputs[0].dtype, mha.num_heads
     shape = (inputs[0].shape[0], num_heads, inputs[0].shape[1], inputs[1].shape[1])
@@ -94,13 +84,8 @@ def test_it_equals_pytorchs_in_values_and_gradients(
     result = mha(*inputs, **restricted, need_weights=need_weights)
     output = result[0] if need_weights else result
 
-    exact = d2l.MultiHeadAttention(
-        *(layer.in_features for layer in (mha.W_k, mha.W_q, mha.W_v)),
-        mha.W_o.out_features,
-        num_heads,
-        0.0,
-        mha.W_q.bias is not None,
-    ).double()
+    given = [layer.in_features for layer in (mha.W_k, mha.W_q, mha.W_v)]
+    exact = d2l.MultiHeadAttention(*given, mha.W_o.out_features, num_heads, 0.0, mha.W_q.bias is not None).double()
     exact.load_state_dict(mha.state_dict())
     same = [tensor.detach().double().requires_grad_() for tensor in inputs]
     seen = may.any(-1, keepdim=True)  # (batch, num_heads, queries, 1)
@@ -272,9 +257,8 @@ def test_self_attention_hides_padding() -> None:
 
     asks_not = torch.where(torch.arange(5) < lens[:, None], lens[:, None], 0)  # padding asks nothing
     parameters = list(layer.parameters())
-    grads = [
-        torch.autograd.grad(layer(Z, asks_not)[0].square().sum(), parameters) for Z in (padded, padded.nan_to_num())
-    ]
+    losses = [layer(Z, asks_not)[0].square().sum() for Z in (padded, padded.nan_to_num())]
+    grads = [torch.autograd.grad(loss, parameters) for loss in losses]
     for with_nan, clean in zip(*grads, strict=True):
         assert with_nan.isfinite().all() and torch.equal(with_nan, clean)
 
@@ -300,11 +284,8 @@ WRONG: list[Row] = [
     (HEADS.keys_and_values, "keys", {"got torch.float64": (X.double(), X.double())}),
     (HEADS.keys_and_values, "values", {"got torch.float64": (X, X.double())}),
     (d2l.SelfAttention, "d_model", {"got 0": (0,)}),
-    (
-        d2l.SelfAttention(5),
-        "X",
-        {"(2, 3, 4)": (X,), "(3, 4)": (X[0],), "list": ([1.0],), "int64": (torch.zeros(1, 1, 5).long(),)},
-    ),
+    (d2l.SelfAttention(5), "X", {"(2, 3, 4)": (X,), "(3, 4)": (X[0],), "list": ([1.0],)}),
+    (d2l.SelfAttention(5), "X", {"int64": (torch.zeros(1, 1, 5).long(),)}),
     (d2l.transpose_qkv, "num_heads", {"num_hiddens=4 and num_heads=3": (X, 3), "got 2.0": (X, 2.0)}),
     (d2l.transpose_qkv, "X", {"(3, 4)": (X[0], 2), "list": ([1.0], 2)}),
     (d2l.transpose_output, "num_heads", {"X=2 and num_heads=3": (X, 3), "got 0": (X, 0), "True": (X, True)}),

@@ -31,12 +31,8 @@ def test_causal_mask(num_queries: int, more_keys: int) -> None:
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 4), st.sampled_from([2, 3, 4]))
 def test_mha_masks_mean_the_same_to_mha(batch: int, num_heads: int, num_queries: int, num_keys: int, dim: int) -> None:
     rng = torch.Generator().manual_seed(batch + 10 * num_heads + 100 * num_queries + 1000 * num_keys)
-    shape = {
-        2: (num_queries, num_keys),
-        3: (batch, num_queries, num_keys),
-        4: (batch, num_heads, num_queries, num_keys),
-    }
-    mask = torch.rand(shape[dim], generator=rng) < 0.5
+    leading = {2: (), 3: (batch,), 4: (batch, num_heads)}[dim]
+    mask = torch.rand(*leading, num_queries, num_keys, generator=rng) < 0.5
     mask[..., 0] = True  # nn.MultiheadAttention returns NaN for a query without keys
     mha = torch.nn.MultiheadAttention(num_heads * 2, num_heads, batch_first=True)
     queries, keys = torch.randn(batch, num_queries, num_heads * 2), torch.randn(batch, num_keys, num_heads * 2)

@@ -37,7 +37,7 @@ def test_a_bias_under_autocast_is_not_cast(need_weights: bool) -> None:
 
 def test_float16_scores_beyond_65504_do_not_overflow() -> None:
     queries = torch.full((1, 1, 64), 200.0, dtype=torch.float16)
-    keys = torch.stack([torch.full((64,), 200.0), torch.full((64,), 100.0)])[None].half()
+    keys = torch.tensor([[[200.0] * 64, [100.0] * 64]]).half()
     values = torch.tensor([[[1.0], [2.0]]]).half()
     for need_weights in (False, True):
         result = d2l.DotProductAttention(0.0)(queries, keys, values, need_weights=need_weights)
@@ -46,47 +46,33 @@ def test_float16_scores_beyond_65504_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_both_paths_agree_under_autocast(dtype: torch.dtype) -> None:
-    queries, keys = (
-        torch.full((1, 1, 64), 200.0),
-        torch.stack([torch.full((64,), 200.0), torch.full((64,), 100.0)])[None],
-    )
+    queries, keys = torch.full((1, 1, 64), 200.0), torch.tensor([[[200.0] * 64, [100.0] * 64]])
     values = torch.tensor([[[1.0], [2.0]]])
     attention = d2l.DotProductAttention(0.0)
     with torch.autocast("cpu", dtype=dtype):
         output, weights = attention(queries, keys, values, need_weights=True)
         fused = attention(queries, keys, values)
-    assert (
-        weights.tolist() == [[[1, 0]]] and output.item() == fused.item() == 1 and output.dtype == fused.dtype == dtype
-    )
+    assert weights.tolist() == [[[1, 0]]] and output.item() == fused.item() == 1
+    assert output.dtype == fused.dtype == dtype
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize(
-    "restriction",
-    [
-        {},
-        {"causal": True},
-        {"valid_lens": torch.tensor([4, 6])},
-        {"bias": torch.zeros(6, 6)},
-        {"bias": torch.zeros(6, 6), "causal": True},
-    ],
-)
-def test_weights_are_dropped_whatever_restricts_them(restriction: dict[str, Any], need_weights: bool) -> None:
+@pytest.mark.parametrize("bias", [{}, {"bias": torch.zeros(6, 6)}])
+@pytest.mark.parametrize("restriction", [{}, {"causal": True}, {"valid_lens": torch.tensor([4, 6])}])
+def test_weights_are_dropped_whatever_restricts_them(restriction: Any, bias: Any, need_weights: bool) -> None:
     """Half of the weights of equal scores, and the others count twice: on average nothing changes."""
     torch.manual_seed(0)
     pooling, Q, V = d2l.DotProductAttention(0.5), torch.zeros(2, 6, 4), torch.ones(2, 6, 1)
-    draws = [pooling(Q, Q, V, **restriction, need_weights=need_weights) for _ in range(150)]
+    draws = [pooling(Q, Q, V, **restriction, **bias, need_weights=need_weights) for _ in range(150)]
     found = torch.stack([draw[0] if need_weights else draw for draw in draws])  # (draws, batch, queries, 1)
     assert (found.std(0) > 0.2).all() and (found.mean(0) - 1).abs().max() < 0.4
-    result = pooling.eval()(Q, Q, V, **restriction)
+    result = pooling.eval()(Q, Q, V, **restriction, **bias)
     torch.testing.assert_close(result, torch.ones(2, 6, 1))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("restriction", [{}, {"valid_lens": torch.tensor([3, 0])}, {"causal": True}])
-def test_a_bias_of_another_dtype_does_not_change_that_of_the_output(
-    dtype: torch.dtype, restriction: dict[str, Any]
-) -> None:
+def test_a_bias_of_another_dtype_does_not_change_that_of_the_output(dtype: torch.dtype, restriction: Any) -> None:
     X = torch.randn(2, 4, 8).to(dtype)
     for need_weights in (False, True):
         found = d2l.DotProductAttention(0.0)(X, X, X, **restriction, bias=torch.zeros(4, 4), need_weights=need_weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,9 +18,7 @@ from tests.package.attention.shared import TOLERANCE, allowed, lens_kinds, mask_
 
 @given(tensors(), lens_kinds, mask_kinds, st.booleans())
 @settings(max_examples=40)
-def test_dot_product_attention_equals_pytorch_in_values_and_gradients(
-    drawn: Any, lens_kind: str, mask_kind: str, need_weights: bool
-) -> None:
+def test_values_and_gradients_are_pytorchs(drawn: Any, lens_kind: str, mask_kind: str, need_weights: bool) -> None:
     problem = restricted(drawn, lens_kind, mask_kind)
     tolerance = TOLERANCE[problem["values"].dtype]
     before = {name: None if part is None else part.clone() for name, part in problem.items()}
@@ -43,10 +42,8 @@ def test_dot_product_attention_equals_pytorch_in_values_and_gradients(
 @settings(max_examples=40)
 def test_weights_are_a_distribution_over_what_may_be_attended_to(drawn: Any, lens_kind: str, mask_kind: str) -> None:
     problem = restricted(drawn, lens_kind, mask_kind)
-    for attention in (
-        d2l.DotProductAttention(0.0),
-        d2l.AdditiveAttention(problem["keys"].shape[2], problem["queries"].shape[2], 3, 0.0).to(problem["keys"].dtype),
-    ):
+    K, Q = problem["keys"], problem["queries"]
+    for attention in (d2l.DotProductAttention(0), d2l.AdditiveAttention(K.shape[2], Q.shape[2], 3, 0).to(K.dtype)):
         output, weights = attention(**problem, need_weights=True)
         may = allowed(problem)
         sums = may.any(-1).to(torch.float64)
@@ -79,9 +76,8 @@ def test_additive_attention_scores_each_pair_alone_in_values_and_gradients(drawn
 def test_dropout_acts_in_training_only_and_on_the_output_only(kind: str, need_weights: bool) -> None:
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
-    sure, dropping = (
-        d2l.DotProductAttention(p) if kind == "dot product" else d2l.AdditiveAttention(4, 4, 3, p) for p in (0.0, 0.9)
-    )
+    make = d2l.DotProductAttention if kind == "dot product" else partial(d2l.AdditiveAttention, 4, 4, 3)
+    sure, dropping = make(0.0), make(0.9)
     dropping.load_state_dict(sure.state_dict())
 
     def both(attention: torch.nn.Module, **more: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -101,9 +97,7 @@ def test_dropout_acts_in_training_only_and_on_the_output_only(kind: str, need_we
 def test_padding_may_hold_anything(attention: torch.nn.Module, need_weights: bool, junk: float) -> None:
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
-    lens = torch.tensor(
-        [[3, 3, 0], [0, 0, 0]]
-    )  # two padded keys, a padded query, an example that is padding throughout
+    lens = torch.tensor([[3, 3, 0], [0, 0, 0]])  # two padded keys, a padded query, an example of padding alone
     results = []
     for filling in (0.0, junk):
         hidden = torch.arange(5)[:, None] >= lens[:, :1, None]

@@ -128,9 +128,7 @@ def test_a_layer_may_be_exchanged_or_cut_into_other_heads() -> None:
 
 @pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize("restriction", [{}, {"valid_lens": torch.tensor([4, 3])}, {"causal": True}])
-def test_what_a_scheme_forbids_and_what_it_adds_go_with_what_is_forbidden_anyway(
-    restriction: dict[str, Any], need_weights: bool
-) -> None:
+def test_what_a_scheme_forbids_and_adds_goes_with_what_else_is_forbidden(restriction: Any, need_weights: bool) -> None:
     torch.manual_seed(0)
     mha, X, bias = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0), torch.randn(2, 4, 8), 3 * torch.randn(2, 4, 4)
     plain = mha(X, X, X, **restriction, need_weights=True)[1]  # (batch, num_heads, queries, keys)

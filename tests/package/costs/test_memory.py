@@ -36,9 +36,10 @@ def test_attention_keeps_n_squared_weights_unless_it_is_fused() -> None:
     attention = d2l.DotProductAttention(0.0)
 
     def memory(need_weights: bool) -> Callable[[int], int]:
-        return lambda n: d2l.measure_activation_memory(
-            lambda X: attention(X, X, X, need_weights=need_weights), torch.randn(1, n, 4)
-        )
+        def f(X: Tensor) -> Any:
+            return attention(X, X, X, need_weights=need_weights)
+
+        return lambda n: d2l.measure_activation_memory(f, torch.randn(1, n, 4))
 
     assert d2l.take_differences(memory(True), 64, 2) >= 2 * 4  # at least n ** 2 numbers of four bytes
     assert d2l.take_differences(memory(False), 64, 2) == 0

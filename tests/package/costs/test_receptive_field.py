@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 import d2lmini as d2l
 from tests.package.costs.sequences import Recurrent, sequence
+from tests.package.refusals import rejected
 
 
 def stacked(layers: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensor], Tensor]:
@@ -74,9 +75,7 @@ def test_what_rare_inputs_show_several_draws_find() -> None:
     assert found[0] < found[1] == 12
 
 
-@pytest.mark.parametrize(
-    "X", [torch.zeros(1, 4, 2), torch.zeros(4, 2).double(), torch.zeros(0, 4, 2).double(), [[1.0]]]
-)
+@pytest.mark.parametrize("X", [torch.zeros(1, 4, 2), sequence(4, 2)[0], sequence(4, 2)[:0], [[1.0]]])
 def test_a_field_wants_float64_and_three_dimensions(X: Tensor) -> None:
     with pytest.raises(ValueError, match=r"X must have shape \(batch, n, d\), none of them 0, and be in float64, got"):
         d2l.find_receptive_field(lambda X: X, X)
@@ -138,9 +137,10 @@ def far_tokens_vanish(X: Tensor) -> Tensor:
     return (X @ X.mT - 1000.0 * (place[:, None] - place).abs()).softmax(-1) @ X
 
 
-@pytest.mark.parametrize(
-    "f", [far_tokens_vanish, lambda X: X.flip(1) * 1e-200 * 1e-200 + X, lambda X: X.cumsum(1) * 1e-300]
-)
+VANISHING = [far_tokens_vanish, lambda X: X.flip(1) * 1e-200 * 1e-200 + X, lambda X: X.cumsum(1) * 1e-300]
+
+
+@pytest.mark.parametrize("f", VANISHING)
 def test_an_influence_that_is_rounded_to_zero_is_an_error_and_not_a_no(f: Any) -> None:
     with pytest.raises(ValueError, match="underflows"):
         d2l.find_receptive_field(f, sequence(6, 2))
@@ -237,33 +237,23 @@ def test_a_long_path_of_weak_layers_does_not_vanish() -> None:
     assert d2l.find_maximum_path_length(itertools.repeat(weak), sequence(60, 1)) == 59
 
 
-@pytest.mark.parametrize(
-    "layer",
-    [
-        nn.RNN(2, 2, batch_first=True),
-        nn.GRU(2, 2, batch_first=True, bidirectional=True),
-        nn.LSTM(2, 2, batch_first=True),
-        nn.Sequential(Recurrent(nn.GRUCell(2, 2)), nn.LayerNorm(2)),
-    ],
-)
+RECURRENT = [nn.RNN(2, 2, batch_first=True), nn.GRU(2, 2, batch_first=True, bidirectional=True)]
+RECURRENT += [nn.LSTM(2, 2, batch_first=True), nn.Sequential(Recurrent(nn.GRUCell(2, 2)), nn.LayerNorm(2))]
+
+
+@pytest.mark.parametrize("layer", RECURRENT)
 def test_a_layer_that_goes_step_by_step_is_not_one_step_of_a_path(layer: nn.Module) -> None:
     with pytest.raises(ValueError, match="it takes them one after another, and is not one step of a path"):
         d2l.find_maximum_path_length([layer.double()], sequence(6, 2))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: d2l.find_receptive_field(lambda X: X, sequence(3, 2), draws=0), "draws must be .* got 0"),
-        (lambda: d2l.find_receptive_field(lambda X: {"y": X}, sequence(3, 2)), "f must return .* got dict"),
-        (lambda: d2l.find_receptive_field(lambda X: X.sqrt(), sequence(3, 2)), "not finite"),
-        (lambda: d2l.find_receptive_field(lambda X: (X - X).sqrt(), sequence(3, 2)), "not finite"),
-        (lambda: d2l.find_receptive_field(nn.Dropout(0.5), sequence(3, 2)), "two outputs for one input"),
-        (lambda: d2l.find_maximum_path_length([lambda X: X.cumsum(1)], sequence(6, 2)), "Cumsum.* hides a chain"),
-        (lambda: d2l.find_maximum_path_length([], torch.zeros(1, 4, 2)), "X must have shape .* in torch.float32"),
-        (lambda: d2l.find_receptive_field(lambda X: X.sum(), sequence(3, 2)), r"f must return \(batch, m, ...\)"),
-    ],
+test_bad_input_is_refused_by_name = rejected(
+    (lambda: d2l.find_receptive_field(lambda X: X, sequence(3, 2), draws=0), "draws must be .* got 0"),
+    (lambda: d2l.find_receptive_field(lambda X: {"y": X}, sequence(3, 2)), "f must return .* got dict"),
+    (lambda: d2l.find_receptive_field(lambda X: X.sqrt(), sequence(3, 2)), "not finite"),
+    (lambda: d2l.find_receptive_field(lambda X: (X - X).sqrt(), sequence(3, 2)), "not finite"),
+    (lambda: d2l.find_receptive_field(nn.Dropout(0.5), sequence(3, 2)), "two outputs for one input"),
+    (lambda: d2l.find_maximum_path_length([lambda X: X.cumsum(1)], sequence(6, 2)), "Cumsum.* hides a chain"),
+    (lambda: d2l.find_maximum_path_length([], torch.zeros(1, 4, 2)), "X must have shape .* in torch.float32"),
+    (lambda: d2l.find_receptive_field(lambda X: X.sum(), sequence(3, 2)), r"f must return \(batch, m, ...\)"),
 )
-def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -37,26 +37,16 @@ def make_all(bit: float = 0.0) -> dict[str, Panel]:
     def make(*numbers: Any) -> torch.Tensor:
         return torch.tensor(numbers, dtype=torch.float64) * (1 + bit)
 
+    maps = make([[0.125, 0.875], [1 / 3, 2 / 3]], [[1, 0], [0.5, 0.5]])
+    answers = make([[1, 1], [1, 0.125], [0.25, 0]], [[1, 1], [0, 1], [0.25, 0]])
+    rows = {"b": make(1, -2).tolist(), "a": make(0.125, 3).tolist()}
     return {
-        "attention": d2l.explore_attention(
-            make([[0.125, 0.875], [1 / 3, 2 / 3]], [[1, 0], [0.5, 0.5]]), ["吃", "苹果"], ["one", "two"], lang="zh"
-        ),
+        "attention": d2l.explore_attention(maps, ["吃", "苹果"], ["one", "two"], lang="zh"),
         "softmax": d2l.explore_softmax(make([2 * math.log(2), math.log(2), 0, 0]), [0, 1, 2.5], ["one"]),
         "positions": d2l.explore_positions(QUARTERS * (1 + bit), delta=1),
         "paths": d2l.explore_paths({"loop": LOOP, "all": ALL}),
-        "pruning": d2l.explore_pruning(
-            {"up": [0, 1], "down": [1, 0]},
-            make([[1, 1], [1, 0.125], [0.25, 0]], [[1, 1], [0, 1], [0.25, 0]]),
-            heads=["first", "last"],
-            questions=["who", "where"],
-        ),
-        "ranking": d2l.explore_ranking(
-            "Sides",
-            ["side", "area"],
-            {"b": make(1, -2).tolist(), "a": make(0.125, 3).tolist()},
-            [2, 0],
-            {"b": "b.ipynb#b"},
-        ),
+        "pruning": d2l.explore_pruning({"up": [0, 1], "down": [1, 0]}, answers, ["first", "last"], ["who", "where"]),
+        "ranking": d2l.explore_ranking("Sides", ["side", "area"], rows, [2, 0], {"b": "b.ipynb#b"}),
     }
 
 

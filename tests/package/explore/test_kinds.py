@@ -11,6 +11,7 @@ import torch
 
 import d2lmini as d2l
 from tests.package.explore.reading import ALL, LOOP, PANELS, QUARTERS, list_rows, read, say
+from tests.package.refusals import rejected
 
 
 def test_attention_says_who_gives_how_much_to_whom() -> None:
@@ -187,7 +188,4 @@ WRONG: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
-def test_wrong_input_is_refused_at_the_door(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
+test_wrong_input_is_refused_at_the_door = rejected(*(pytest.param(*case[1:], id=case[0]) for case in WRONG))

@@ -16,6 +16,7 @@ from matplotlib.colors import to_hex
 import d2lmini as d2l
 from tests.colours import contrast
 from tests.package.figures.pictures import svg
+from tests.package.refusals import rejected
 
 
 def test_masked_scores_stay_empty_in_a_heatmap() -> None:
@@ -44,11 +45,9 @@ def test_show_heatmaps_colour_scale(numbers: list[list[float]], limits: tuple[fl
     assert plt.gcf().axes[0].collections[0].get_clim() == limits
 
 
-@pytest.mark.parametrize(
-    ("count", "labels"), [(1, "0"), (4, "0 1 2 3"), (12, "0 2 4 6 8 10"), (60, "0 10 20 30 40 50")]
-)
-def test_ticks_of_a_heatmap_name_rows_and_columns(count: int, labels: str) -> None:
-    d2l.show_heatmaps(torch.zeros(1, 1, count, 1), "x", "y")
+@pytest.mark.parametrize(("n", "labels"), [(1, "0"), (4, "0 1 2 3"), (12, "0 2 4 6 8 10"), (60, "0 10 20 30 40 50")])
+def test_ticks_of_a_heatmap_name_rows_and_columns(n: int, labels: str) -> None:
+    d2l.show_heatmaps(torch.zeros(1, 1, n, 1), "x", "y")
     axes = plt.gcf().axes[0]
     assert " ".join(tick.get_text() for tick in axes.get_yticklabels()) == labels
     assert axes.get_yticks().tolist() == [int(label) + 0.5 for label in labels.split()]
@@ -112,9 +111,8 @@ def test_a_heatmap_of_many_cells_is_small_and_shows_the_same(size: tuple[int, in
         for rectangle in patch.get_path().to_polygons():
             column, top, bottom = int(rectangle[0][0]), int(rectangle[0][1]), int(rectangle[2][1])
             assert not shown[top:bottom, column].any(), "drawn twice"
-            assert {tuple(corner) for corner in rectangle[:4]} == {
-                (x, y) for x in (column, column + 1) for y in (top, bottom)
-            }
+            corners = itertools.product((column, column + 1), (top, bottom))
+            assert set(map(tuple, rectangle[:4])) == set(corners)
             shown[top:bottom, column] = patch.get_facecolor()
     assert not shown[3, 4].any()
     shown[3, 4] = expected[3, 4]
@@ -141,9 +139,8 @@ def test_show_tables_writes_each_entry_in_the_colour_of_its_group() -> None:
 
 def test_tables_can_hold_words_and_have_names() -> None:
     words, names = [["A", "B"], ["B", "B"]], ["1", "2"]
-    d2l.show_tables(
-        [words], [[[0, 1], [1, 1]]], ["map"], (3, 3), xlabel="d", ylabel="n", xticklabels=names, yticklabels=names
-    )
+    named: Any = {"xlabel": "d", "ylabel": "n", "xticklabels": names, "yticklabels": names}
+    d2l.show_tables([words], [[[0, 1], [1, 1]]], ["map"], (3, 3), **named)
     axes = plt.gcf().axes[0]
     assert [text.get_text() for text in axes.texts] == ["A", "B", "B", "B"]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == names
@@ -153,32 +150,26 @@ def test_tables_can_hold_words_and_have_names() -> None:
 TABLE = torch.zeros(2, 3, dtype=torch.long)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: d2l.show_heatmaps(torch.zeros(2, 2), "x", "y"), r"matrices must have shape .* got \(2, 2\)"),
-        (lambda: d2l.show_heatmaps(torch.zeros(1, 0, 2, 2), "x", "y"), r"none of them 0, got \(1, 0, 2, 2\)"),
-        (lambda: d2l.show_heatmaps(torch.zeros(1, 2, 2, 2), "x", "y", titles=["a"]), "titles .* 2 columns, got 1"),
-        (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", xticklabels=["a"]), "xticklabels .* 3 columns"),
-        (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", fmt=".2x"), "fmt must be a format .* got '.2x'"),
-        (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", yticklabels="abc"), "2 rows, got 'abc'"),
-        (lambda: d2l.show_tables([TABLE], [TABLE], [], (4, 2)), r"as many groups and titles, got 1, \[\]"),
-        (lambda: d2l.show_tables([TABLE], [TABLE], "a", (4, 2)), "titles, got 1, 'a'"),
-        (lambda: d2l.show_tables([TABLE], [TABLE.T], ["a"], (4, 2)), r"table 0 .* \(2, 3\), its groups .*\(3, 2\)"),
-        (lambda: d2l.show_tables([TABLE[0]], [TABLE[0]], ["a"], (4, 2)), r"table 0 must be a matrix, .* \(3,\)"),
-        (lambda: d2l.show_tables([TABLE[:0]], [TABLE], ["a"], (4, 2)), r"table 0 must be a matrix, not empty"),
-        (lambda: d2l.show_tables([TABLE], [TABLE + 4], ["a"], (4, 2)), r"groups of table 0 must lie in 0..3, got 4"),
-        (lambda: d2l.show_tables([], [], [], (4, 2)), r"0 tables must have as many groups and titles, got 0, \[\]"),
-        (lambda: d2l.show_tables([[[1, 2]]], [[["a", 7]]], ["a"], (4, 2)), "table 0 must lie in 0..3, got 'a'"),
-        (lambda: d2l.show_tables([[[1, 2.5]]], [[[0, 1]]], ["a"], (4, 2)), r"table 0 must hold .* got 2.5"),
-        (lambda: d2l.show_tables([TABLE + 0.7], [TABLE], ["a"], (4, 2)), r"table 0 must hold whole numbers or words"),
-        (lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), xticklabels=["b"]), r"xticklabels .* 3 columns"),
-        (lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), yticklabels=["b"]), r"yticklabels .* 2 rows, got 1"),
-    ],
+test_bad_input_is_refused_by_name = rejected(
+    (lambda: d2l.show_heatmaps(torch.zeros(2, 2), "x", "y"), r"matrices must have shape .* got \(2, 2\)"),
+    (lambda: d2l.show_heatmaps(torch.zeros(1, 0, 2, 2), "x", "y"), r"none of them 0, got \(1, 0, 2, 2\)"),
+    (lambda: d2l.show_heatmaps(torch.zeros(1, 2, 2, 2), "x", "y", titles=["a"]), "titles .* 2 columns, got 1"),
+    (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", xticklabels=["a"]), "xticklabels .* 3 columns"),
+    (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", fmt=".2x"), "fmt must be a format .* got '.2x'"),
+    (lambda: d2l.show_heatmaps(torch.zeros(1, 1, 2, 3), "x", "y", yticklabels="abc"), "2 rows, got 'abc'"),
+    (lambda: d2l.show_tables([TABLE], [TABLE], [], (4, 2)), r"as many groups and titles, got 1, \[\]"),
+    (lambda: d2l.show_tables([TABLE], [TABLE], "a", (4, 2)), "titles, got 1, 'a'"),
+    (lambda: d2l.show_tables([TABLE], [TABLE.T], ["a"], (4, 2)), r"table 0 .* \(2, 3\), its groups .*\(3, 2\)"),
+    (lambda: d2l.show_tables([TABLE[0]], [TABLE[0]], ["a"], (4, 2)), r"table 0 must be a matrix, .* \(3,\)"),
+    (lambda: d2l.show_tables([TABLE[:0]], [TABLE], ["a"], (4, 2)), r"table 0 must be a matrix, not empty"),
+    (lambda: d2l.show_tables([TABLE], [TABLE + 4], ["a"], (4, 2)), r"groups of table 0 must lie in 0..3, got 4"),
+    (lambda: d2l.show_tables([], [], [], (4, 2)), r"0 tables must have as many groups and titles, got 0, \[\]"),
+    (lambda: d2l.show_tables([[[1, 2]]], [[["a", 7]]], ["a"], (4, 2)), "table 0 must lie in 0..3, got 'a'"),
+    (lambda: d2l.show_tables([[[1, 2.5]]], [[[0, 1]]], ["a"], (4, 2)), r"table 0 must hold .* got 2.5"),
+    (lambda: d2l.show_tables([TABLE + 0.7], [TABLE], ["a"], (4, 2)), r"table 0 must hold whole numbers or words"),
+    (lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), xticklabels=["b"]), r"xticklabels .* 3 columns"),
+    (lambda: d2l.show_tables([TABLE], [TABLE], ["a"], (4, 2), yticklabels=["b"]), r"yticklabels .* 2 rows, got 1"),
 )
-def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def test_draw_words_shades_each_word_by_its_weight() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from torch import nn
 
 import d2lmini as d2l
 from tests.package.costs.sequences import sequence
+from tests.package.refusals import rejected
 
 
 @given(n=st.integers(1, 9), d=st.integers(1, 9), radius=st.integers(1, 3))
@@ -43,23 +43,17 @@ def test_autocast_takes_half_precision(make: Callable[[int, int], nn.Module]) ->
             layer(X.double())
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 3).double()), "dtype of the weights, torch.float32"),
-        (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 0, 3)), "n of at least 1, got"),
-        (lambda: d2l.Convolution(3, 4), "kernel_size must be odd for a centred kernel, got 4"),
-        (lambda: d2l.Convolution(0, 3), "d must be an integer of at least 1, got 0"),
-        (lambda: d2l.Convolution(3, 3, dilation=0), "dilation must be .* got 0"),
-        (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\) .* got \(1, 4, 2\)"),
-        (lambda: d2l.Convolution(3, 3)([[1.0]]), "X must have shape .* got list"),
-        (lambda: d2l.Convolution(3, 3)(torch.zeros(4, 3)), r"X must have shape \(batch, n, 3\) .* got \(4, 3\)"),
-        (lambda: d2l.SeparableConvolution(3, 4), "kernel_size must be odd for a centred kernel, got 4"),
-        (lambda: d2l.SeparableConvolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
-        (lambda: d2l.RestrictedSelfAttention(3, 0), "radius must be .* got 0"),
-        (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
-    ],
+test_bad_input_is_refused_by_name = rejected(
+    (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 3).double()), "dtype of the weights, torch.float32"),
+    (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 0, 3)), "n of at least 1, got"),
+    (lambda: d2l.Convolution(3, 4), "kernel_size must be odd for a centred kernel, got 4"),
+    (lambda: d2l.Convolution(0, 3), "d must be an integer of at least 1, got 0"),
+    (lambda: d2l.Convolution(3, 3, dilation=0), "dilation must be .* got 0"),
+    (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\) .* got \(1, 4, 2\)"),
+    (lambda: d2l.Convolution(3, 3)([[1.0]]), "X must have shape .* got list"),
+    (lambda: d2l.Convolution(3, 3)(torch.zeros(4, 3)), r"X must have shape \(batch, n, 3\) .* got \(4, 3\)"),
+    (lambda: d2l.SeparableConvolution(3, 4), "kernel_size must be odd for a centred kernel, got 4"),
+    (lambda: d2l.SeparableConvolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
+    (lambda: d2l.RestrictedSelfAttention(3, 0), "radius must be .* got 0"),
+    (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
 )
-def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -39,13 +39,8 @@ def test_relative_bias_is_a_number_for_each_clipped_offset() -> None:
     assert layer.table.shape == (2, 5) and not layer.table.any()
     layer.table.data[:] = torch.tensor([[10.0], [20]]) + torch.arange(5)  # offsets -2..2
     _, _, bias = layer(torch.zeros(1, 2, 5, 4), torch.zeros(1, 2, 5, 4))
-    assert bias[0].tolist() == [
-        [12, 13, 14, 14, 14],
-        [11, 12, 13, 14, 14],
-        [10, 11, 12, 13, 14],
-        [10, 10, 11, 12, 13],
-        [10, 10, 10, 11, 12],
-    ]
+    rows = [12, 13, 14, 14, 14], [11, 12, 13, 14, 14], [10, 11, 12, 13, 14], [10, 10, 11, 12, 13], [10, 10, 10, 11, 12]
+    assert bias[0].tolist() == [*rows]
     assert torch.equal(bias[1], bias[0] + 10)
 
 

@@ -19,6 +19,7 @@ EXPORTED = [
     *("attention with weights", "attention, rotary", "attention, relative-keys", "additive attention"),
     *("self-attention", "decoder only", "encoder, alibi", "separable convolution", "restricted attention"),
 ]
+weekly = pytest.mark.thorough
 DYNAMIC = ({0: Dim("batch"), 1: Dim("steps", max=900)},)
 
 
@@ -51,9 +52,7 @@ def test_two_graphs_serve_all_lengths(name: str) -> None:
     assert 1 <= len(graphs) <= 2
 
 
-@pytest.mark.parametrize(
-    "name", [EXPORTED[0], *(pytest.param(name, marks=pytest.mark.thorough) for name in EXPORTED[1:])]
-)
+@pytest.mark.parametrize("name", [EXPORTED[0], *(pytest.param(other, marks=weekly) for other in EXPORTED[1:])])
 def test_an_exported_module_is_the_module(name: str) -> None:
     guest = invite(name)
     windows = name == "restricted attention"  # `unfold` fixes how many windows there are

@@ -82,11 +82,9 @@ def test_the_position_wise_network_is_a_convolution_with_kernel_1() -> None:
 @pytest.mark.parametrize("positions", SCHEMES)
 def test_padding_never_changes_a_result(positions: str, norm_first: bool) -> None:
     torch.manual_seed(0)
-    encoder = d2l.TransformerEncoder(
-        11, 12, 20, 3, 2, 0.0, True, positions=positions, norm_first=norm_first, max_len=20
-    ).double()
-    shake(encoder)
-    model = decoder(positions=positions, norm_first=norm_first)
+    settings: Any = {"positions": positions, "norm_first": norm_first}
+    encoder, model = d2l.TransformerEncoder(11, 12, 20, 3, 2, 0.0, True, max_len=20, **settings), decoder(**settings)
+    shake(encoder.double())
     source, target = torch.randint(11, (2, 5)), torch.randint(11, (2, 4))
     lens = torch.tensor([5, 3])
     expected = model(target, encoder(source, lens), lens)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -47,17 +49,9 @@ WRONG: list[Row] = [
 ]
 
 STACKS = [d2l.TransformerEncoder, d2l.TransformerDecoder, d2l.DecoderOnlyTransformer]
-SETTINGS: dict[str, list[Any]] = {
-    "vocab_size": [0],
-    "num_hiddens": [-2, 8.0],
-    "ffn_num_hiddens": [1.5],
-    "num_heads": [3],
-    "num_blks": [0],
-    "dropout": [1.5, None],
-    "use_bias": [0],
-    "norm_first": ["no"],
-    "positions": ["rotery"],
-}
+SETTINGS: dict[str, list[Any]] = {"vocab_size": [0], "num_hiddens": [-2, 8.0], "ffn_num_hiddens": [1.5]}
+SETTINGS |= {"num_heads": [3], "num_blks": [0], "dropout": [1.5, None], "use_bias": [0]}
+SETTINGS |= {"norm_first": ["no"], "positions": ["rotery"]}
 
 
 def small(kind: Any, name: str = "num_blks", value: Any = 2) -> Any:
@@ -90,26 +84,21 @@ HALF = tuple((K.half(), V.half()) for K, V in READ.past)
 LONGER = (READ.past[0], tuple(torch.cat([part, part], 2) for part in READ.past[1]))
 WIDE, FULL = small(d2l.TransformerDecoder, "num_hiddens", 16), WRITER.step(TWO.expand(2, 10), WRITER.start())[1]
 WIDER = WIDE.step(TWO, WIDE.start(torch.zeros(2, 3, 16)))[1].past
-FOREIGN = {
-    f"got {n} and {n}": (TWO, other.step(TWO, other.start(ROWS))[1])
-    for n, other in ((n, small(d2l.TransformerDecoder, "num_blks", n)) for n in (1, 3))
+OTHERS = {n: small(d2l.TransformerDecoder, "num_blks", n) for n in (1, 3)}
+FOREIGN = {f"got {n} and {n}": (TWO, other.step(TWO, other.start(ROWS))[1]) for n, other in OTHERS.items()}
+TOKENS: dict[str, Any] = {
+    "0..6, got values from 7 to 7": (TWO + 7,),
+    "-1 to -1": (TWO - 1,),
+    "int64 (2,)": (TWO[:, 0],),
 }
+TOKENS |= {"float32": (TWO.float(),), "list": ([[1]],), "uint8": (TWO.byte(),), "bool": (TWO.bool(),)}
 RIGHT += [(model.embed, [(torch.zeros(0, 2).int(),)]) for model in MODELS]
 WRONG += [
     *[
-        (lambda value, kind=kind, name=name: small(kind, name, value), name, {repr(n): (n,) for n in values})
-        for kind in STACKS
-        for name, values in SETTINGS.items()
+        (partial(small, kind, name), name, {repr(n): (n,) for n in values})
+        for kind, (name, values) in product(STACKS, SETTINGS.items())
     ],
-    *[
-        (
-            model.embed,
-            "tokens",
-            {"0..6, got values from 7 to 7": (TWO + 7,), "-1 to -1": (TWO - 1,), "int64 (2,)": (TWO[:, 0],)}
-            | {"float32": (TWO.float(),), "list": ([[1]],), "uint8": (TWO.byte(),), "bool": (TWO.bool(),)},
-        )
-        for model in MODELS
-    ],
+    *[(model.embed, "tokens", TOKENS) for model in MODELS],
     *[(model.embed, "max_len", {"11": (torch.zeros(1, 11).long(),)}) for model in MODELS],
     *[(call, "X", {"9": (torch.zeros(2, 5, 9),), "64": (ROWS.double(),), "int64": (ROWS.long(),)}) for call in TAKERS],
     *[(call, "X", {"(3, 8)": (ROWS[0],), "list": ([[1.0]],)}) for call in TAKERS[:-1]],
@@ -130,37 +119,22 @@ WRONG += [
     (lambda n: READER.start(ROWS, left_padding=n), "left_padding", {"batch=2, got (1,)": (TWO[0],)}),
     (READER.step, "tokens", {"2, got (1, 1)": (TWO[:1], READ)}),
     (READER.step, "state", FOREIGN | {"NoneType": (TWO, None), "got 0 and 2": (TWO, WRITTEN)}),
-    (
-        lambda past: READER.step(TWO, READ._replace(past=past)),
-        "state",
-        {"2 and 1": (READ.past[:1],), "[1, 2]": (LONGER,)},
-    ),
-    (lambda past: READER.step(TWO, READ._replace(past=past)), "state", {"2 and 3": ((*READ.past, READ.past[0]),)}),
-    (lambda past: READER.step(TWO, READ._replace(past=past)), "past", {"float16": (HALF,), "p=4": (WIDER,)}),
+    (go_on, "state", {"2 and 1": (READ.past[:1],), "[1, 2]": (LONGER,), "2 and 3": ((*READ.past, READ.past[0]),)}),
+    (go_on, "past", {"float16": (HALF,), "p=4": (WIDER,)}),
     (WRITER.step, "state", {"NoneType": (TWO, None), "got 2 and 2": (TWO, READ)}),
     (WRITER.step, "tokens", {"2, got (1, 1)": (TWO[:1], WRITTEN)}),
-    (
-        lambda n: WRITER.start(left_padding=n),
-        "left_padding",
-        {"list": ([1],), "float32": (torch.zeros(1),), "-1": (TWO[0] - 1,), "(2, 1)": (TWO,)},
-    ),
+    (lambda n: WRITER.start(left_padding=n), "left_padding", {"list": ([1],), "float32": (torch.zeros(1),)}),
+    (lambda n: WRITER.start(left_padding=n), "left_padding", {"-1": (TWO[0] - 1,), "(2, 1)": (TWO,)}),
     (lambda n: WRITER(TWO, left_padding=n), "tokens", {"1, got (2, 1)": (TWO[0],)}),
     (lambda n: WRITER(TWO, left_padding=n), "left_padding", {"1, the number of tokens, got 5": (TWO[:, 0] + 5,)}),
-    (
-        CROSSING,
-        "memory",
-        {"NoneType": (ROWS, None), "float32": (ROWS, ROWS), "int": (ROWS, (1, 2)), "(2, 3, 8)": (ROWS, (ROWS, ROWS))},
-    ),
+    (CROSSING, "memory", {"NoneType": (ROWS, None), "float32": (ROWS, ROWS), "int": (ROWS, (1, 2))}),
+    (CROSSING, "memory", {"(2, 3, 8)": (ROWS, (ROWS, ROWS))}),
     (lambda past: CROSSING(ROWS, MEMORY, past=past), "past", {"(2, 3, 8)": ((ROWS,) * 2,), "(3,)": ((WHOLE,) * 2,)}),
     (under_autocast, "past", {str(dtype): ((MEMORY[0].to(dtype),) * 2,) for dtype in (torch.int64, torch.float64)}),
     (attend, "queries", {"(2, 3, 6)": (KEPT, KEPT, torch.zeros(2, 3, 6)), "(2, 5)": (KEPT, KEPT, torch.zeros(2, 5))}),
     (attend, "kept", {"None": (KEPT, None), "got (2, 4, 4)": (KEPT[:, 0], KEPT)}),
     (lambda K: HEADS(ROWS[..., :5], ROWS[..., :6], kept=K), "kept", {"got (2, 3, 6) and NoneType": ((KEPT, KEPT),)}),
-    (
-        lambda K: HEADS(ROWS[..., :5], kept=K),
-        "kept",
-        {"32 (2, 3": (KEPT,), "tuple": ((KEPT,),), "list": ([KEPT],)},
-    ),
+    (lambda K: HEADS(ROWS[..., :5], kept=K), "kept", {"32 (2, 3": (KEPT,), "tuple": ((KEPT,),), "list": ([KEPT],)}),
     *[
         (attend, "kept[1]", {str(dtype): (K, V)})
         for dtype, K, V in [

@@ -29,33 +29,26 @@ def test_stacks_are_pytorchs(norm_first: bool) -> None:
     torch.manual_seed(0)
     settings: Any = {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
     norms = [nn.LayerNorm(12) if norm_first else None for _ in range(2)]
+    layers = nn.TransformerEncoderLayer(12, 3, 20, **settings), nn.TransformerDecoderLayer(12, 3, 20, **settings)
     theirs = (
-        nn.TransformerEncoder(
-            nn.TransformerEncoderLayer(12, 3, 20, **settings), 2, norm=norms[0], enable_nested_tensor=False
-        ).double(),
-        nn.TransformerDecoder(nn.TransformerDecoderLayer(12, 3, 20, **settings), 2, norm=norms[1]).double(),
+        nn.TransformerEncoder(layers[0], 2, norm=norms[0], enable_nested_tensor=False).double(),
+        nn.TransformerDecoder(layers[1], 2, norm=norms[1]).double(),
     )
     ours = [kind(11, 12, 20, 3, 2, 0.0, True, norm_first=norm_first).double() for kind in (ENCODER, DECODER)]
     for model in (*theirs, *ours):
         shake(model)
     encoder, decoder = ours
-    for blk, layer in zip(encoder.blks, theirs[0].layers, strict=True):
-        load_parameters(blk, layer.state_dict())
-    for blk, layer in zip(decoder.blks, theirs[1].layers, strict=True):
-        load_parameters(blk, layer.state_dict())
     for model, other in zip(ours, theirs, strict=True):
+        for blk, layer in zip(model.blks, other.layers, strict=True):
+            load_parameters(blk, layer.state_dict())
         if norm_first:
             model.norm.load_state_dict(other.norm.state_dict())
     source, target, lens = torch.randint(11, (2, 6)), torch.randint(11, (2, 5)).int(), torch.tensor([6, 2])
     padding = ~d2l.valid_lens_mask(lens, 6)[:, 0]
     mask = d2l.causal_mask(6)
     memory = theirs[0](encoder.embedding(source) + encoder.on_tokens.P[:, :6], mask=~mask, src_key_padding_mask=padding)
-    expected = theirs[1](
-        decoder.embedding(target) + decoder.on_tokens.P[:, :5],
-        memory,
-        tgt_mask=~d2l.causal_mask(5),
-        memory_key_padding_mask=padding,
-    )
+    Y, later = decoder.embedding(target) + decoder.on_tokens.P[:, :5], ~d2l.causal_mask(5)
+    expected = theirs[1](Y, memory, tgt_mask=later, memory_key_padding_mask=padding)
     torch.testing.assert_close(decoder(target, encoder(source, lens, mask=mask), lens), decoder.dense(expected))
 
 
@@ -67,11 +60,8 @@ def test_decoding_in_parts_has_the_gradients_of_the_parallel_pass() -> None:
         parts.append(logits)
         assert weights is None
     inputs = [memory, *model.parameters()]
-    found, expected = (
-        torch.autograd.grad(logits.square().sum(), inputs)
-        for logits in (torch.cat(parts, dim=1), model(tokens, memory))
-    )
-    torch.testing.assert_close(found, expected)
+    both = torch.cat(parts, dim=1), model(tokens, memory)
+    torch.testing.assert_close(*(torch.autograd.grad(logits.square().sum(), inputs) for logits in both))
 
 
 @either_norm
