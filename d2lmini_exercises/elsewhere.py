@@ -1,7 +1,5 @@
 """Checkers of the chapter "The same layer, elsewhere"."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checkers of the chapter "Half of what is asked"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

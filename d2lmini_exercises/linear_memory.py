@@ -1,7 +1,5 @@
 """Checkers of the chapter "Attention in linear memory"."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

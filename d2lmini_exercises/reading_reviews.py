@@ -1,7 +1,5 @@
 """Checkers of the chapter "Reading reviews"."""
 
-from __future__ import annotations
-
 import math
 import operator
 from typing import Any

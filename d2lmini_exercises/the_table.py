@@ -1,7 +1,5 @@
 """Checkers of the chapter "The table"."""
 
-from __future__ import annotations
-
 from d2lmini_exercises.engine import Number, list_in_order, prediction
 
 prediction(

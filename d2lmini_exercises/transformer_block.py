@@ -1,7 +1,5 @@
 """Checkers of the chapter "The Transformer block"."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

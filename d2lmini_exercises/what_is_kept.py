@@ -1,7 +1,5 @@
 """Checkers of the chapter "What is kept"."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

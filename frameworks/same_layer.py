@@ -3,8 +3,6 @@
 A framework meets us in NumPy arrays: each has a way to and from them. The chapter is *The same layer, elsewhere*.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """How far two colours can be told apart."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -4,8 +4,6 @@ Counted is the main line: what stands above *Exercises* and in no fold. A formul
 described by, and the address of a link, are none.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Copies the files of `tools/template` under the name of the chapter and adds it t
 small chapter that passes every check as it is. The title page makes its card by itself.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 

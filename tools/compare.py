@@ -4,8 +4,6 @@ Without a name, all. What was equal is not run again until the code, the stored 
 the package change; words may change. What differs is printed, a line for each cell, and marked on the built pages.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

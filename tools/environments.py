@@ -6,8 +6,6 @@ Without a name it runs all of them. What another computer does is for the weekly
 computer does.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

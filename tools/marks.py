@@ -4,8 +4,6 @@ The pages are built from what is stored, before anything runs. `book_site.report
 and one on the page about the build; here they are filled, as often as results come.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from html import escape

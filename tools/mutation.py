@@ -6,8 +6,6 @@ A mutant that survives is a missing test, or one that nobody could tell from the
 and once an edition somebody looks at the rest.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -9,8 +9,6 @@ same call gives the same result. Whole numbers stay: sums of whole numbers are e
 754 rounds in one way only: +, -, *, / and the square root. The book tells what it found: `pages/same-numbers.ipynb`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ The text is the source. The notebook remembers, in its own metadata, the digest 
 notebook that no longer matches its digest was edited by hand.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import re

@@ -6,8 +6,6 @@ column is as wide as its widest number. Equality of all printed letters would be
 a value beside the middle between two digits is printed as either, however little two machines differ.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from decimal import Decimal

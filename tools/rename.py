@@ -10,8 +10,6 @@ Exercises, formulas and links carry the number of their chapter in the texts, in
 A chapter that was moved in the table of contents takes them along.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set

@@ -5,8 +5,6 @@ citation, and its tag in the setup cells, as RELEASING.md tells. Nothing is run:
 counts for no digest of a chapter's code. `--notes` prints what the change log says about the version that is set.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import tomllib

@@ -6,8 +6,6 @@ processor that nobody has built gives (`tools/noise.py`), by the rule of `tools/
 that, `NOISE=2` for another such processor. Running twice changes no byte.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import os

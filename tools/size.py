@@ -1,7 +1,5 @@
 """How large the repository is, part by part, and what one call enters: `python -m tools.size`. It is no test."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

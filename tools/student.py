@@ -4,8 +4,6 @@ The notebooks without their solutions, in folders as the repository has them, so
 them the package as a wheel, where the setup cells look for it, and a page that says how to begin.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import zipfile

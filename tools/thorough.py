@@ -3,8 +3,6 @@
 Nothing here is for the day: a part that grows beyond its seconds is red, so that somebody sees it before it hurts.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

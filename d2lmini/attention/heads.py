@@ -3,8 +3,6 @@
 Heads are a dimension, `(batch, num_heads, steps, p)`, where p = num_hiddens / num_heads is the size of one head.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

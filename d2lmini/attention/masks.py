@@ -4,8 +4,6 @@ A mask is boolean and `True` means *may attend*, as in `torch.nn.functional.scal
 `torch.nn.MultiheadAttention` uses the opposite; `to_mha_mask` and `from_mha_mask` convert.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Attention in few bits: what half precision, autocast and the fused kernels ask for. There is no formula here."""
 
-from __future__ import annotations
-
 import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any

@@ -4,8 +4,6 @@
 `d2lmini.checks`; `d2lmini.attention.numerics` deals with half precision and fused kernels.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -4,8 +4,6 @@ A scheme plugs into `MultiHeadAttention(..., positions=...)`. Keys stand at the 
 at the last of these, as in `causal_mask`: in decoding, the newest token queries all keys so far.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from d2lmini.checks import name_tensor

@@ -1,7 +1,5 @@
 """What PyTorch's counters cannot see: taken apart where that is possible, refused where it is not."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Beside each piece of memory stands a second one, which holds for each entry the 
 from the input to it, or -1 where none does. So it does not matter who wrote which part of a tensor, or when.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ Each instrument takes a function `f` of a sequence, for example a module, and an
 measures what `f(X)` does. It refuses what it cannot see: better no number than a wrong one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@ A gradient finds the smallest influence, but none through a step (rounding, `arg
 saturated. Another input finds those, but nothing that is smaller than the rounding errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a measurement grows with n: doubled, or step by step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """How much memory a layer needs while it runs: every piece that it takes is noted, until it is given back."""
 
-from __future__ import annotations
-
 import weakref
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ An operation is plain if all that it does is known: it works entry by entry, mak
 Nobody can tell how many products any other one hides, or how many steps that wait for each other.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

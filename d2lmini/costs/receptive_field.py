@@ -1,7 +1,5 @@
 """Which inputs an output depends on, and how long the path between the ends of a sequence is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """How an instrument runs what it measures: random numbers, buffers, gradients and the input stay as they were."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

@@ -1,7 +1,5 @@
 """How many bytes a computation moves between a large memory and a small fast one, counted while it runs."""
 
-from __future__ import annotations
-
 import re
 import weakref
 from collections import OrderedDict

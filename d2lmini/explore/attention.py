@@ -1,7 +1,5 @@
 """Who attends to whom."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Heads that are removed one after the other, and what a model can still answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 

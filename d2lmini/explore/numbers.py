@@ -1,7 +1,5 @@
 """Numbers on their way into a panel: looked at once, then written as text that is the same everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ colours are mixed from that of the text around, so a panel goes with any theme, 
 forces them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What an output sees, and how far its oldest input has come: networks that mix a sequence, as graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

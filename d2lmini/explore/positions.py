@@ -1,7 +1,5 @@
 """A positional encoding, pair by pair: two columns are the hand of a clock."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

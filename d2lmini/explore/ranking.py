@@ -1,7 +1,5 @@
 """A table whose rows stand in the order of one of its columns: radio buttons choose which."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape

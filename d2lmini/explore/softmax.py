@@ -1,7 +1,5 @@
 """How hard a softmax listens: the same scores at one inverse temperature after the other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The tables of a panel: all that it can show, for a reader who has no styles, prints the page, or listens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

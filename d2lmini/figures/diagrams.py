@@ -1,7 +1,5 @@
 """Diagrams: what a computation looks like."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

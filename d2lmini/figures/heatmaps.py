@@ -1,7 +1,5 @@
 """Maps of data: numbers as colours, small tables with a colour for each group, words shaded by weight."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

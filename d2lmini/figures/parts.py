@@ -1,7 +1,5 @@
 """What the diagrams of this book are drawn with: colours, boxes and arrows."""
 
-from __future__ import annotations
-
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 

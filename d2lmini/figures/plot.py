@@ -3,8 +3,6 @@
 The figures of this book round their data before drawing, so that two CPUs that differ in the last bit draw the same.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import math
 from collections.abc import Sequence

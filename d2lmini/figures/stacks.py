@@ -1,7 +1,5 @@
 """Diagrams of stacks: the Transformer, its block, and two layers that work together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt

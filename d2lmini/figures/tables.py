@@ -1,7 +1,5 @@
 """Tables of what was measured: HTML for a notebook and a page, text for everything else."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape

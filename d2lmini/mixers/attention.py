@@ -1,7 +1,5 @@
 """Mixers that keep keys and values: attention, and how to keep less of it."""
 
-from __future__ import annotations
-
 import math
 
 import torch

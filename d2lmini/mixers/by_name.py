@@ -1,7 +1,5 @@
 """The sixteen mixers by their names, and what each keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -3,8 +3,6 @@
 Each maps `(batch, n, d)` to `(batch, n, d)`.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

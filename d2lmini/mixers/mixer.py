@@ -4,8 +4,6 @@
 that a mixer keeps of what it has read, `None` before the first token. `mixer(X)` reads a whole sequence.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from d2lmini.checks import check_shapes

@@ -4,8 +4,6 @@ A text consists of pairs, each one token, with a key (one of 64, none twice) and
 pair comes one of the keys again, and its value is asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Mixers that keep a state of fixed size."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

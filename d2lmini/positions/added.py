@@ -1,7 +1,5 @@
 """Positions that are added to the tokens, and the angles that sinusoids and rotations share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Positions as numbers that are added to the scores: ALiBi, a learned number or vector per offset, T5's buckets."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 

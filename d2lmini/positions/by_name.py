@@ -1,7 +1,5 @@
 """The names of the position schemes: the one place that lists them, for stacks, chapters and tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

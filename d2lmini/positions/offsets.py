@@ -1,7 +1,5 @@
 """Offsets: how far each key stands after each query, and numbers by offset turned into numbers by pair."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

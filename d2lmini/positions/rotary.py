@@ -1,7 +1,5 @@
 """Rotary positions: pairs of features are turned by an angle that grows with the position."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -3,8 +3,6 @@
 In a block every line that begins with `X =` writes to the residual stream, `(batch, steps, num_hiddens)`.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The parts of a block that are not attention: the position-wise network, and the norm."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

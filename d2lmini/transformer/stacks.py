@@ -1,7 +1,5 @@
 """The Transformer: stacks of blocks on the embeddings of tokens, and decoding with a key-value cache."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import torch

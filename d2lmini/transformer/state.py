@@ -1,7 +1,5 @@
 """What a decoder keeps between two steps, and what it may be."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

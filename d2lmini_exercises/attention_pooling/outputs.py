@@ -1,7 +1,5 @@
 """Masked attention, and how its output changes with the query."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

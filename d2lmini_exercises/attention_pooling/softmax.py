@@ -1,7 +1,5 @@
 """The softmax: what it is masked with, what it mixes, and how decided it is before any learning."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

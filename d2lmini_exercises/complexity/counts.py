@@ -1,7 +1,5 @@
 """What the layers cost, counted in FLOPs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

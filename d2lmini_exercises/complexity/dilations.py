@@ -1,7 +1,5 @@
 """Dilated convolutions: how far they see, and at what cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from d2lmini_exercises.engine import (

@@ -1,7 +1,5 @@
 """Attention with a cache that slides along: what is seen, where it stands, and how much is kept."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from typing import Any

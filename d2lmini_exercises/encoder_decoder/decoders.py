@@ -1,7 +1,5 @@
 """What a decoder reads of the source, and what it knows at each step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

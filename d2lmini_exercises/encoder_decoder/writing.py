@@ -1,7 +1,5 @@
 """What is written: sequences shifted by a step, and drafts that a larger model checks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Right is right, however it is written: an answer as a tensor or as numbers, whatever holds them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any

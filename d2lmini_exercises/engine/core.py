@@ -1,7 +1,5 @@
 """How an answer is checked: a registry of checkers, and the comparisons they are written with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any

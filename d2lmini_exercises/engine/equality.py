@@ -1,7 +1,5 @@
 """Whether an answer has written into what it was given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

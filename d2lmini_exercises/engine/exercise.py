@@ -4,8 +4,6 @@ A right answer, a mistake and what a student wrote are the same kind of thing, a
 So the list of mistakes is also a list of tests: each mistake, handed in, must get its own hint.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence

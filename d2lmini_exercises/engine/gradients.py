@@ -1,7 +1,5 @@
 """Whether what an answer returns can be trained: its gradient, compared with the right one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Predictions as data: what was asked for, and what well-known mistakes give."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a report says about an answer: one line for each value, cut where it is long, whatever the value is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

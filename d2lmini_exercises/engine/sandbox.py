@@ -1,7 +1,5 @@
 """Nothing gets out: an answer runs for a limited time, prints a limited text, and leaves Python and torch unchanged."""
 
-from __future__ import annotations
-
 import copy
 import random
 import signal

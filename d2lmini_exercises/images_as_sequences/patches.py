@@ -1,7 +1,5 @@
 """Patches and their positions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """How a layer with several heads splits its tokens, and what it computes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The maps of the heads of PyTorch's own layer."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

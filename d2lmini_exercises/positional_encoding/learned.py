@@ -1,7 +1,5 @@
 """A table of positions that is learned, and what encodings are used for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Waves of many lengths: their tables and their steps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

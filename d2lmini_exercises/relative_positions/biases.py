@@ -1,7 +1,5 @@
 """Positions as distances: what is added to a score."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Rotary embedding of pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Rotary embedding, and how its angles are stretched."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

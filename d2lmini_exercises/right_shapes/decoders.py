@@ -1,7 +1,5 @@
 """Tests of a decoder, and of how heads are split and joined, judged by mutants."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

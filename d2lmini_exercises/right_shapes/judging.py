@@ -1,7 +1,5 @@
 """A student's test is judged: it must accept what is right and refuse every mutant, by what they return."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Shapes that fit by accident, a reader of a batch, and a test of a softmax, judged by mutants."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

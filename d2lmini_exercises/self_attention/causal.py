@@ -1,7 +1,5 @@
 """Causal self-attention: what a token sees of what came before it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

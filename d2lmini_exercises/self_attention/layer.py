@@ -1,7 +1,5 @@
 """A layer of self-attention that is to learn."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a layer of self-attention keeps: orders, and the product of its matrices."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """What heads look at: prefixes of a sequence, and sinks; and counting before pruning."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which heads can go, and what two that do the same thing are worth."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The chapters as notebooks, and their cells, for the tests that read them."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which names a cell assigns and reads: so that it can be asked what an assertion speaks of."""
 
-from __future__ import annotations
-
 import ast
 import functools
 from collections.abc import Iterator

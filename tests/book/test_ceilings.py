@@ -1,7 +1,5 @@
 """What a reader can bear: the ceilings of a chapter, and a summary that repeats its sentences."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

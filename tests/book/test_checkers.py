@@ -1,7 +1,5 @@
 """What make counts on: a changed checker concerns its own chapter only, so that the others need not be run again."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The exercises of each chapter: a task, a starter and a folded solution, both checked, and a hint only when asked."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import dataclass, field

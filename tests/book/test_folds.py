@@ -1,7 +1,5 @@
 """What is folded, solutions and *Does this hold?*: tagged, last in its section, and needed by nothing outside."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

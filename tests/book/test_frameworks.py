@@ -1,7 +1,5 @@
 """The notebooks of the other frameworks, as files: made from their texts, run from top to bottom, with their facts."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The notebooks as files: what nbval and Sphinx would let pass in silence. Needs no torch and takes a second."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

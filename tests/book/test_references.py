@@ -1,7 +1,5 @@
 """The bibliography: a reader who looks for "Press et al. (2021)" finds that name and that year in it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

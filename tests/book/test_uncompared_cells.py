@@ -1,7 +1,5 @@
 """What nbval does not compare: times, and what takes minutes on a page; and no assertion depends on a time."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The numbers in the sentences of a chapter, and where each was measured: printed, drawn or set near by."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

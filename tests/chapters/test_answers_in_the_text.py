@@ -1,7 +1,5 @@
 """No exercise can be copied: what a chapter defines before its exercises is no answer to any of them."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """The page for those who come from another library: its cells run every row of its tables, both sides of each."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -1,7 +1,5 @@
 """The main line of a chapter stands alone: run without what is folded, it gives what it gives with it."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

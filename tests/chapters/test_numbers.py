@@ -1,7 +1,5 @@
 """A number in a sentence is shown or set by the code of its section, or `numbers.toml` says where it comes from."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages around the chapters say of them what is so: places of words, running times, the picture of the cover."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The names of the package: few, each used in the book, each explained in plain words that name its chapter."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

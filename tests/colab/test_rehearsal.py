@@ -4,8 +4,6 @@ The repository's address leads, by git's `insteadOf`, to a repository made from 
 machine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

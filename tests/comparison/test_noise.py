@@ -1,7 +1,5 @@
 """The processor that nobody has built rounds in its own way, always the same, and leaves exact what is exact."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A printed number is compared as a number, and all else as text, in prints, tables and figures."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

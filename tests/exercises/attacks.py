@@ -1,7 +1,5 @@
 """What an answer can be turned into: the same answer in another form, or one that is wrong in a single way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

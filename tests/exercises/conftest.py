@@ -1,7 +1,5 @@
 """An alarm that spares what watches the tests."""
 
-from __future__ import annotations
-
 from types import FrameType
 
 import pytest

@@ -5,8 +5,6 @@ made wrong in a single way gets none; what no exercise asks for is refused in a 
 checker does not see yet stands in KNOWN, with the reason; it fails here as soon as it is seen.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

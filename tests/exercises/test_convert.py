@@ -1,7 +1,5 @@
 """Numbers are read from whatever holds them in order, and compared as closely as their dtype allows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The exercise checkers: right answers get a tick; each wrong answer that learners give gets its own hint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path

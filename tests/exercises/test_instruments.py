@@ -1,7 +1,5 @@
 """What checkers measure with: numbers in a cache of any form, and gradients of any answer."""
 
-from __future__ import annotations
-
 from collections import deque
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Verdicts that depend on chance or on an order are noticed, whichever seed a check begins with."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whatever an answer does: `check` reports it in a few lines, in time, and leaves everything as it was."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

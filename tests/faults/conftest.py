@@ -1,7 +1,5 @@
 """The mini-book, built once; each test gets a copy."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -6,8 +6,6 @@ A planted notebook is run and compared as `make book` does it; a number in a sen
 `tests/chapters/test_numbers.py` does it. What passes is printed, line by line.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import copy

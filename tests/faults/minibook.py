@@ -1,7 +1,5 @@
 """A small book without torch, built by the real Makefile, to plant faults in."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

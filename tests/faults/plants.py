@@ -1,7 +1,5 @@
 """The faults: what is changed in a chapter or in the book, and the message that must name it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import reduce

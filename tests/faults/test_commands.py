@@ -1,7 +1,5 @@
 """What else make does: name the repository, give an edition, make the student edition and the EPUB."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

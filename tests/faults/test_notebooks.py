@@ -1,7 +1,5 @@
 """`make notebooks`: the text is the source, and an edit of the notebook is never lost in silence."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

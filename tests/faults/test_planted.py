@@ -3,8 +3,6 @@
 Faults that are found chapter by chapter are planted in one book, each in a chapter of its own, which is made once.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """`DecoderOnlyTransformer` beside Hugging Face's Llama, on small random weights: `make frameworks` installs it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

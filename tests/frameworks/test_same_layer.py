@@ -1,7 +1,5 @@
 """What compares our layer with those of other frameworks: PyTorch stands in for them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Marks of returned notebooks: honest ones, careless ones and hostile ones."""
 
-from __future__ import annotations
-
 import csv
 import re
 import signal

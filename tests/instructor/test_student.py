@@ -1,7 +1,5 @@
 """The student edition: no solution is left in it, and it runs by itself."""
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

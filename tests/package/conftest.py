@@ -1,7 +1,5 @@
 """The examples of hypothesis."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 # The same examples in each run: what is green stays green until something changes.

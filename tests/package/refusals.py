@@ -1,8 +1,6 @@
 """Tables of what is refused: a row a check, the argument that its ValueError must name, and wrong calls by the value
 that it must name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What may come in, and that what may not is refused by name and value: tensors and plain arguments."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What is built of the package, for an index or for a folder: the package and its licences, and nothing of the book."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The examples in the docstrings: each public name has one, and each gives what it says."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

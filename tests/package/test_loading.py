@@ -1,7 +1,5 @@
 """Parameters of PyTorch's and D2L's layers in ours: the same numbers; and what does not fit changes nothing."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

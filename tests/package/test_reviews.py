@@ -1,7 +1,5 @@
 """Reviews: what the reader of folders reads and refuses, and what the book says of its own."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

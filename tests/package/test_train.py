@@ -1,7 +1,5 @@
 """The training loop: the same seed, the same model; it says what is wrong."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What the book has, read from its texts: chapters, exercises, formulas."""
 
-from __future__ import annotations
-
 import re
 
 from book_site.phrases import EXERCISE, SOLUTION

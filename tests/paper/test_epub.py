@@ -1,7 +1,5 @@
 """The book for e-readers."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shutil

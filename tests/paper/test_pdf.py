@@ -1,7 +1,5 @@
 """The book as one PDF."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

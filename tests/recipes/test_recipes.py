@@ -3,8 +3,6 @@
 A block of code with a caption is a file, or goes to the place in it that the caption names. A block of shell is run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -5,8 +5,6 @@ of a page. A page has some thirty looks, and nearly all of them are the same on 
 is measured, and a look that passed once is not measured again.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe

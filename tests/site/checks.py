@@ -1,7 +1,5 @@
 """What is looked at on one open page. Each check returns the faults it finds; `inspect` makes them all in one visit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One Chromium, one server and a window of each width for all tests of the site."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Callable, Iterator

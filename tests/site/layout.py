@@ -1,7 +1,5 @@
 """What is measured on an open page: whether anything is cut."""
 
-from __future__ import annotations
-
 from typing import Any
 
 SMALLEST_LETTER = 9  # pixels; letters in figures are 9 points, so 12 pixels in a figure of its own size

@@ -1,7 +1,5 @@
 """The pages of the built site."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,7 +1,5 @@
 """The built pages in Chromium: wide and narrow, in the light and in the dark, with every foreign address blocked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faults planted in a page: each is found by the checks that every page of the book has to pass."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

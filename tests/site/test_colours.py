@@ -1,7 +1,5 @@
 """Heatmaps keep their meaning in both themes: the colours that a reader sees are read back into the numbers."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a fork needs to know: under which licence, which version, how to cite it, how to report what is wrong."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

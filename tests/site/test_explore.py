@@ -1,7 +1,5 @@
 """Panels of radio buttons on the built pages: what is chosen is what is seen, in any theme, width, and on paper."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What the book's Sphinx extension makes of formulas, languages, style sheets and scripts, case by case."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 from types import SimpleNamespace

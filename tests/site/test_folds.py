@@ -1,7 +1,5 @@
 """What a page folds, and what opens it: predictions that wait, and how to run a chapter."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

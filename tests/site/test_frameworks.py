@@ -1,7 +1,5 @@
 """Tabs of frameworks on the built page: by mouse, keyboard, without a script and on paper."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

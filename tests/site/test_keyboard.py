@@ -1,7 +1,5 @@
 """The keyboard presses what it reaches: the focus stays where the reader is, names say what is, and marks are right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

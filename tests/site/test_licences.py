@@ -1,7 +1,5 @@
 """The licences of what requirements.txt installs: of kinds that let anybody use, change and hand on the book."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 

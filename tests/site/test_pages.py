@@ -1,7 +1,5 @@
 """The built pages as files: nothing is missing, nothing points nowhere, nothing comes from elsewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit

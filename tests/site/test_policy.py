@@ -1,7 +1,5 @@
 """The policy of a page, which the browser enforces: nothing from elsewhere, and no script but those of the build."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

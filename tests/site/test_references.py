@@ -1,7 +1,5 @@
 """What leads somewhere: numbered figures, formulas by their number, words of the glossary, and their previews."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable

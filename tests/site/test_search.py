@@ -1,7 +1,5 @@
 """Searching the book as a reader does, from a folder and from a server: what is found first, and where it leads."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The faces of the pages draw what the pages hold and set lines of a length that is easy to read."""
 
-from __future__ import annotations
-
 import statistics
 from typing import Any
 

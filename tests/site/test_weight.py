@@ -1,7 +1,5 @@
 """How much a first visit loads, added up as Chromium asks for it and a server would send it."""
 
-from __future__ import annotations
-
 import gzip
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The GitHub workflows: valid, pinned, with few permissions, and clear on a fork that was not renamed."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A window that looks at the site, and notes what a reader never sees: errors, and requests to other places."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The decks that `make slides` made, and what the notebooks have."""
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What is shown of a chapter, on a small notebook."""
 
-from __future__ import annotations
-
 import re
 from itertools import cycle
 from typing import Any

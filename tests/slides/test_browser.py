@@ -1,7 +1,5 @@
 """The decks in Chromium: each slide is measured, keys are pressed, and they are printed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

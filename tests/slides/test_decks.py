@@ -1,7 +1,5 @@
 """What is in the decks, read as files."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

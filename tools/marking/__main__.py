@@ -3,8 +3,6 @@
 What is done is kept: a second run does only what is missing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -4,8 +4,6 @@ The plan comes through the standard input, the verdicts go into a file, each wit
 The check and the checkers are those of the package, whatever a cell has put in their place.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

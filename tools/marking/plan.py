@@ -1,7 +1,5 @@
 """What to run of a returned notebook, and what to check: read from it and from the book's, without running either."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import dataclass, field

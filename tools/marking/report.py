@@ -1,7 +1,5 @@
 """The marks: a table to compute with, and a page to read."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from dataclasses import asdict, astuple, dataclass, fields

@@ -1,7 +1,5 @@
 """A process for each notebook: its limits, and what comes back from it."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

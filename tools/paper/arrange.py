@@ -1,7 +1,5 @@
 """The order of a printed book: a title page, contents, chapters with their folds at the end, and the solutions."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """The book for e-readers, by Sphinx's builder for EPUB: `python -m tools.paper.epub`."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shutil

@@ -3,8 +3,6 @@
 As an extension of Sphinx it does what a printed book and an e-reader have in common: no buttons, nothing to open.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Print the page of the whole book to a PDF with bookmarks, tags and page numbers: `python -m tools.paper.pdf`."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

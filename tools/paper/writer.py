@@ -1,7 +1,5 @@
 """A Sphinx extension that writes the book as one page, with ids that are unique in it and the order of a book."""
 
-from __future__ import annotations
-
 import re
 
 from book_site.folds import is_cell

@@ -1,7 +1,5 @@
 """Write a deck for each chapter, and a page that leads to them: `make slides`."""
 
-from __future__ import annotations
-
 import shutil
 from base64 import b64encode
 from html import escape

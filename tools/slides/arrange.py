@@ -4,8 +4,6 @@ All is shown but paragraphs, long code, folds, exercises and cells of the slide 
 what is shown come the first sentences, of one that leads to it the last one. All text is in the notes of the speaker.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A chapter as blocks: its headings, paragraphs, formulas, lists, tables and predictions, and cells of code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Markdown as the book writes it, as HTML: with MathML, and with links from deck to deck."""
 
-from __future__ import annotations
-
 import re
 
 from book_site.formulas import frame_display, set_formula

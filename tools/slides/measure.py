@@ -1,7 +1,5 @@
 """How much room something takes on a slide: lines, letters from side to side, and pixels."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from unicodedata import east_asian_width

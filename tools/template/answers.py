@@ -1,7 +1,5 @@
 """Answers to the exercises of "TITLE"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

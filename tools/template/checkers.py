@@ -1,7 +1,5 @@
 """Checkers of the chapter "TITLE"."""
 
-from __future__ import annotations
-
 from d2lmini_exercises.engine import Number, exercise, list_in_order, prediction
 
 prediction(

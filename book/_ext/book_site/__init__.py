@@ -1,7 +1,5 @@
 """What Jupyter Book and its theme do not do by themselves, a module for each concern; `_config.yml` loads them all."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from sphinx.application import Sphinx

@@ -1,7 +1,5 @@
 """The chapters on the title page, each as a card, or on paper a line: question and time, read from the notebook."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where the book stands, for sphinxext-opengraph, which says of a page what it is; and the picture that it shows."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

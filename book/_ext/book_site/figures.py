@@ -1,7 +1,5 @@
 """Figures on dark pages, and on pages narrower than they are: colours by what they show, letters that stay legible."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a page folds or leaves out, and a notebook shows: solutions, doubts, the set-up, and what speaks to a tool."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 from pathlib import Path

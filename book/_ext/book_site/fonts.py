@@ -3,8 +3,6 @@
 Each is cut, from an installed package, down to the characters that the pages use.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import re

@@ -4,8 +4,6 @@ docutils turns TeX into MathML; here is what TeX does besides, where MathML leav
 none in scripts, brackets that grow only after ``\left``, and a number at the right for ``\tag``.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape, unescape
 from pathlib import Path

@@ -4,8 +4,6 @@ In Jupyter, in Colab and on GitHub the links lead to the notebooks. A place is a
 below it, the code and what the code has printed, up to the next heading. A notebook that is not there is a sentence.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

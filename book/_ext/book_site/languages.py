@@ -1,7 +1,5 @@
 """Which words of a page are Chinese: a screen reader then speaks them so, and a browser chooses their face."""
 
-from __future__ import annotations
-
 import re
 
 from sphinx.application import Sphinx

@@ -1,7 +1,5 @@
 """How each stored output of a notebook is held to the truth: compared, or, if it is a time, only printed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The package travels with the pages: whoever has them can run a notebook without the repository."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

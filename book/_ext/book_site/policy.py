@@ -1,7 +1,5 @@
 """What a page may load and run: its own files, and of the scripts written into it those that the build wrote."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

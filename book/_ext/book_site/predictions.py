@@ -1,7 +1,5 @@
 """A question that asks the reader to predict: what comes out, and what is said of it, is covered until it is opened."""
 
-from __future__ import annotations
-
 from docutils import nodes
 from sphinx.application import Sphinx
 

@@ -1,7 +1,5 @@
 """What leads somewhere: numbered figures, formulas named by their number, and the words of the glossary."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,6 @@ Pages are built before anything is run. A comment behind each code cell, and one
 `tools/marks.py` says afterwards what the cell gave on this machine.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import re

@@ -1,7 +1,5 @@
 """A search that leads to sections, and finds Chinese words. The engine is Sphinx's: it works without a server."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import escape

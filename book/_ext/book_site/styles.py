@@ -1,7 +1,5 @@
 """One style sheet in place of seventeen, with the rules that some page can use: a phone waits for nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """What the theme cannot be told in _config.yml: one search box, no button that leads nowhere, no script of thebe."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What no page uses is not shipped, and a page loads what it needs."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

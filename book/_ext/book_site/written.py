@@ -1,7 +1,5 @@
 """When the pages are written: a step may change them, and the files beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Answers to the exercises of the chapter "CNN, RNN, self-attention: the costs measured"."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

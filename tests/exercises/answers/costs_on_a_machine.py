@@ -1,7 +1,5 @@
 """Answers to the exercise of the chapter "What a machine makes of it"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 RIGHT: dict[str, list[Any]] = {"predict-memory": [(11585, 4), (11590.0, 4.0)]}

@@ -1,7 +1,5 @@
 """Answers to the exercises of the chapter "Encoder and decoder"."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Answers to the exercise of the chapter "Half of what is asked"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Answers to the exercises of "Attention in linear memory"."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers to the exercises of the chapter "Relative positions, and longer than you trained"."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers to the exercises of the chapter "Self-attention"."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers to the exercise of "The table"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 RIGHT: dict[str, list[Any]] = {"other-lengths": [(65, 17, 69), [65.0, 17.0, 69.0]]}

@@ -1,7 +1,5 @@
 """Answers to the exercises of the chapter "The Transformer block"."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers to the exercises of the chapter "What heads learn, and which you would miss"."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers to the exercises of "What is kept"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

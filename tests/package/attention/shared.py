@@ -1,7 +1,5 @@
 """What the tests of attention share: drawn problems, and the answer by single steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

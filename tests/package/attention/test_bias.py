@@ -1,7 +1,5 @@
 """What came into attention and was made one thing: biases that add up with masks."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

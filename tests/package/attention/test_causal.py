@@ -1,7 +1,5 @@
 """Causal attention: the same as with a mask, everywhere, and no mask where the kernel can do without."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Grouped queries: fewer heads of keys and values than of queries."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Self-attention and multi-head attention against PyTorch's own, and against the cells of the sources."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

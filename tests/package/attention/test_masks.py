@@ -1,7 +1,5 @@
 """Masks: who may attend to what, here and in PyTorch."""
 
-from __future__ import annotations
-
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st

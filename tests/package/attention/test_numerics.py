@@ -1,7 +1,5 @@
 """Half precision, autocast and the fused kernels: both paths agree."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attention pooling: equal to PyTorch in values and gradients, blind to padding, without state."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What attention asks of a position scheme, and what it does with the answer."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

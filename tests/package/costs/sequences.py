@@ -1,7 +1,5 @@
 """Sequences, and a recurrent network as a loop: what the tests of the instruments measure."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Chains of operations whose length is known, and those that nobody can see."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The instruments on layers whose costs are known in closed form, on each other, and on what misled others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

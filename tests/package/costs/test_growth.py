@@ -1,7 +1,5 @@
 """Growth: exact for polynomials, and for layers whose costs are known."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

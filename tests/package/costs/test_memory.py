@@ -1,7 +1,5 @@
 """Memory: what is kept for the backward pass, and the most that is needed at one time, beside closed forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

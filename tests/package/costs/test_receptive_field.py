@@ -1,7 +1,5 @@
 """Receptive fields and path lengths that are known in closed form."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

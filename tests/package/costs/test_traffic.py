@@ -1,7 +1,5 @@
 """Bytes moved through a fast memory, beside what follows by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

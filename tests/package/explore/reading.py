@@ -1,7 +1,5 @@
 """A panel as a reader without styles meets it, and one of each kind."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

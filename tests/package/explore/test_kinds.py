@@ -1,7 +1,5 @@
 """What each kind of panel says, against numbers that can be had by hand."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

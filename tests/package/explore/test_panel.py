@@ -1,7 +1,5 @@
 """What all panels share: every choice shows something, nothing runs, and the bytes are the same everywhere."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

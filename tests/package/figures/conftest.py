@@ -1,7 +1,5 @@
 """Figures are drawn without a window, and none is left behind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import matplotlib as mpl

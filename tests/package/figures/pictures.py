@@ -1,7 +1,5 @@
 """The figure that was drawn last, as the file that a notebook stores."""
 
-from __future__ import annotations
-
 import io
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Diagrams show what they are asked to show."""
 
-from __future__ import annotations
-
 import re
 from importlib import resources
 

@@ -1,7 +1,5 @@
 """Maps of data show what they are given, can be read, and have the same bytes on another CPU."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Lines: what they show, that their bytes survive another CPU, and that their colours can be told apart."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tables: the same numbers as HTML and as text, in line, and clear on bad input."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """The layers that are compared, beside layers that do the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Sixteen mixers: token by token as all at once, beside formulas written out, and what each of them keeps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Associative recall: the texts, and models of which it is known what they find."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor, nn

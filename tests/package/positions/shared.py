@@ -1,7 +1,5 @@
 """What the tests of positions share: the names of the schemes, and schemes whose numbers are drawn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

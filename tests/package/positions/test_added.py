@@ -1,7 +1,5 @@
 """Positions added to the tokens: sinusoids and learned tables."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

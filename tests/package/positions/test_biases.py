@@ -1,7 +1,5 @@
 """Biases by offset: ALiBi, learned numbers and vectors, and the buckets of T5."""
 
-from __future__ import annotations
-
 import copy
 import math
 

@@ -1,7 +1,5 @@
 """All schemes by their names: what each of them promises, and what is refused."""
 
-from __future__ import annotations
-
 import copy
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers by offset as numbers by pair: the same when run, when compiled, and where there is nothing."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given

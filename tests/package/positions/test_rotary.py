@@ -1,7 +1,5 @@
 """Rotary positions: pairs are turned, and scores depend on the offset only."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

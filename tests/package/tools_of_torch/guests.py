@@ -1,7 +1,5 @@
 """All modules of the package as functions of one sequence, so that each tool of PyTorch can be tried on each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What records a graph: compile, export, trace, ONNX. It serves other batches and lengths than it was made for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where a module may be: on the meta device and back, made on a device and in a dtype, under autocast, inside vmap."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

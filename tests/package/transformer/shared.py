@@ -1,7 +1,5 @@
 """What the tests of blocks and stacks share: names of schemes, and drawn numbers."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor, nn

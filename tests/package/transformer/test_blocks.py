@@ -1,7 +1,5 @@
 """The Transformer: equal to PyTorch's layers, causal always, the same token by token, and blind to padding."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A decoder without an encoder, and prompts of several lengths, padded on the left."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

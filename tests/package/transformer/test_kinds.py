@@ -1,7 +1,5 @@
 """What a model of today has: heads that share keys and values, RMS norms, SwiGLU, and tied embeddings."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

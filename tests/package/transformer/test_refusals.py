@@ -1,7 +1,5 @@
 """What blocks and stacks let in, to the bound and to the word, and what they do by default."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

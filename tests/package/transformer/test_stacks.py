@@ -1,7 +1,5 @@
 """Stacks of Transformer blocks: equal to PyTorch's, states that do not fit are refused, dropout where it belongs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

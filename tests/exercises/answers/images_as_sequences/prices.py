@@ -1,7 +1,5 @@
 """Answers to the exercises: what it costs to hide a patch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Answers to the exercises: positions that are learned."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers to the exercises: tables of waves, the matrix of a step, and decoding token by token."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

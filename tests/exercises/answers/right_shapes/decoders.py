@@ -1,7 +1,5 @@
 """Tests of a decoder, and a reader with faults."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Tests of a masked softmax, and of heads."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import random
