@@ -9,14 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from d2lmini.checks import (
-    check_boolean,
-    check_causal,
-    check_lengths,
-    check_mask,
-    check_one_length_each,
-    check_size,
-)
+from d2lmini.checks import check_boolean, check_causal, check_lengths, check_mask, check_one_length_each, check_size
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:

@@ -13,16 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from d2lmini.costs.blind_spots import KeepInside, unfuse
-from d2lmini.costs.operations import (
-    COPIES,
-    FILLS,
-    MOVES,
-    is_creation,
-    is_plain,
-    is_product,
-    is_view,
-    name_operation,
-)
+from d2lmini.costs.operations import COPIES, FILLS, MOVES, is_creation, is_plain, is_product, is_view, name_operation
 from d2lmini.costs.running import Sequence2Sequence, record, walk_graph
 
 _PLACES = ("index", "indices", "mask", "condition")  # arguments that say where, not what

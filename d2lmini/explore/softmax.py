@@ -63,10 +63,7 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
         )
         for s, title in enumerate(titles)
     ]
-    choices = [
-        Choice("a", "Scores", [Label(title) for title in titles]),
-        Choice("b", "Inverse temperature", names),
-    ]
+    choices = [Choice("a", "Scores", [Label(title) for title in titles]), Choice("b", "Inverse temperature", names)]
     return build_panel("A softmax, soft or hard", choices, sentences, tables, _STYLE)
 
 

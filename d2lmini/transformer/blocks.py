@@ -164,12 +164,7 @@ class DecoderOnlyBlock(_CausalBlock):
     crosses = False
 
     def forward(
-        self,
-        X: Tensor,
-        *,
-        past: KeysAndValues | None = None,
-        mask: Tensor | None = None,
-        need_weights: bool = False,
+        self, X: Tensor, *, past: KeysAndValues | None = None, mask: Tensor | None = None, need_weights: bool = False
     ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
         """Run the block on the newest tokens.
 

@@ -3,13 +3,7 @@
 import math
 from typing import Any
 
-from d2lmini_exercises.engine import (
-    Case,
-    Number,
-    WrongAnswer,
-    exercise,
-    prediction,
-)
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, prediction
 
 
 def _list_projections(h: int) -> dict[str, tuple[tuple[float, float], ...]]:

@@ -2,14 +2,7 @@
 
 from typing import Any
 
-from d2lmini_exercises.engine import (
-    Number,
-    WrongAnswer,
-    checker,
-    expect_function,
-    expect_pair,
-    prediction,
-)
+from d2lmini_exercises.engine import Number, WrongAnswer, checker, expect_function, expect_pair, prediction
 
 
 @checker("design-dilations", untried="longer sequences, more layers")

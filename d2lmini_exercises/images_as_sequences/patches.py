@@ -105,13 +105,7 @@ def cut(X: Tensor, *order: int) -> Tensor:
 
 
 def embed_patches(
-    X: Tensor,
-    W: Tensor,
-    P: Tensor,
-    *,
-    scale: Any = lambda X: X / 16,
-    cut: Any = cut,
-    rows: Any = lambda P, batch: P,
+    X: Tensor, W: Tensor, P: Tensor, *, scale: Any = lambda X: X / 16, cut: Any = cut, rows: Any = lambda P, batch: P
 ) -> Tensor:
     """Patches of digits, projected, with positions, right unless told otherwise."""
     return cut(scale(X)) @ W.T + rows(P, len(X))

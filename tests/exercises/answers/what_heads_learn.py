@@ -60,8 +60,7 @@ Loss = Callable[[Tensor], Any]
 
 
 def twins(
-    excess: Callable[[float, float, float], float] = lambda both, a, b: both - a - b,
-    gate: float = 0.0,
+    excess: Callable[[float, float, float], float] = lambda both, a, b: both - a - b, gate: float = 0.0
 ) -> Callable[[Loss, int], tuple[int, int]]:
     """The pair with the largest excess, right unless told otherwise."""
 
@@ -137,9 +136,5 @@ WRONG: list[tuple[str, Any, str]] = [
     ("find-twins", twins(gate=0.5), "0 removes a head"),
     ("prune-carefully", lambda *a: {*pruned()(*a)}, "return a list"),
     ("prune-carefully", pruned(much=True), "the loss without it"),
-    (
-        "prune-carefully",
-        lambda loss, n, keep: pruned()(lambda g: loss(torch.ones(8)), n, keep),
-        "num_heads gates",
-    ),
+    ("prune-carefully", lambda loss, n, keep: pruned()(lambda g: loss(torch.ones(8)), n, keep), "num_heads gates"),
 ]

@@ -37,9 +37,7 @@ def priced_and_emptied(model: Any, X: Tensor, y: Tensor, which: Tensor, size: in
     return found
 
 
-RIGHT: dict[str, list[Any]] = {
-    "measure-patch": [priced_with_loops, priced_by_scaling, weighed],
-}
+RIGHT: dict[str, list[Any]] = {"measure-patch": [priced_with_loops, priced_by_scaling, weighed]}
 
 WRONG: list[tuple[str, Any, str]] = [
     ("measure-patch", lambda *a: price(*a).round(decimals=2), "look at one picture"),

@@ -162,10 +162,7 @@ class Wider(Reader):
         self.out = nn.Linear(width, width)
 
 
-RIGHT: dict[str, list[Any]] = {
-    "test-decoder": [by_properties, by_assertions],
-    "debug-reader": [Reader, OneByOne],
-}
+RIGHT: dict[str, list[Any]] = {"test-decoder": [by_properties, by_assertions], "debug-reader": [Reader, OneByOne]}
 
 WRONG: list[tuple[str, Any, str]] = [
     ("test-decoder", in_training, "model.eval()"),
