@@ -109,6 +109,8 @@ def may_be_infinite(numbers: Tensor) -> bool:
 class _Pooling(nn.Module):
     """What both poolings share: scores become weights, and the weights mix the values. Only the scores differ."""
 
+    fused = False  # whether PyTorch has a kernel that computes the same
+
     def __init__(self, dropout: float) -> None:
         super().__init__()
         check_number("dropout", dropout, 0, 1)
@@ -140,7 +142,7 @@ class _Pooling(nn.Module):
         *,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """Do the same as `mix`, but return the weights only if they are wanted.
+        """Do the same as `mix`, but return the weights only if they are wanted: a fused kernel never stores them.
 
         Args:
             Q: `(..., queries, query_size)`, 0 where a row is fully masked.
@@ -151,6 +153,8 @@ class _Pooling(nn.Module):
             causal: whether query i attends to the keys 0..i and there is no other restriction, and no bias.
             need_weights: whether to return the weights.
         """
+        if self.fused and not need_weights:
+            return attend_fused(Q, K, V, allowed, bias, causal, self.dropout.p if self.training else 0.0), None
         output, weights = self.mix(Q, K, V, allowed, bias, causal)
         return output, weights if need_weights else None
 
@@ -221,25 +225,11 @@ class DotProductAttention(_Pooling):
              [0., 1.]]])
     """
 
+    fused = True
+
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Dot products, divided by the root of the size."""
         return multiply(queries, keys.mT) / math.sqrt(queries.shape[-1])  # (..., queries, keys)
-
-    def pool(
-        self,
-        Q: Tensor,
-        K: Tensor,
-        V: Tensor,
-        allowed: Tensor | None,
-        bias: Tensor | None,
-        causal: bool,
-        *,
-        need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Do the same as `mix`, but with a fused kernel if nobody wants the weights."""
-        if need_weights:
-            return self.mix(Q, K, V, allowed, bias, causal)
-        return attend_fused(Q, K, V, allowed, bias, causal, self.dropout.p if self.training else 0.0), None
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         """Check that queries and keys have the same size."""

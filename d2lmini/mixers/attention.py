@@ -58,21 +58,15 @@ class Attention(Mixer):
 class TopScores(DotProductAttention):
     """Dot products, of which each query keeps the largest."""
 
+    fused = False
+
     def __init__(self, top: int) -> None:
         super().__init__(dropout=0.0)
         self.top = top
 
-    def pool(
-        self,
-        Q: Tensor,
-        K: Tensor,
-        V: Tensor,
-        allowed: Tensor | None,
-        bias: Tensor | None,
-        causal: bool,
-        *,
-        need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:
+    def mix(
+        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None = None, causal: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Pool the values of the keys with the largest scores, among those that a query may attend to."""
         if causal:
             allowed = causal_mask(Q.shape[2], device=Q.device)
@@ -80,7 +74,7 @@ class TopScores(DotProductAttention):
         if self.top < S.shape[-1]:
             S = S.masked_fill(S.topk(self.top).values[..., -1:] > S, -math.inf)
         weights = S.softmax(dim=-1)  # (batch, h, m, n)
-        return weights @ V, weights if need_weights else None
+        return weights @ V, weights
 
 
 class LatentAttention(Mixer):
