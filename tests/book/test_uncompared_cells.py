@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from book_site.outputs import REASONS, STORED
+from book_site.outputs import OPT_OUT, REASONS
 
 from tests.book.chapters import CHAPTERS, cells, each_notebook
 from tests.book.names import follow, list_asserted, parse
@@ -19,7 +19,8 @@ def test_a_cell_opts_out_in_one_way_and_says_why(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         lines = cell.source.removeprefix("# @title Solution\n").splitlines()
         marks = [line for line in lines if re.match(r"\s*(#+\s*(NBVAL_|PYTEST_VALIDATE)|%%)", line)]
-        assert set(marks) <= {*REASONS}, f"{where}: only {[*REASONS]} may opt out of comparison, not {marks}"
+        allowed = [OPT_OUT] if chapter in CHAPTERS else [*REASONS]  # a chapter is run whole
+        assert set(marks) <= {*allowed}, f"{where}: only {allowed} may opt out of comparison, not {marks}"
         if marks:
             assert lines[0] in REASONS and len(lines) > 1 and re.match(r"# \w+", lines[1]), (
                 f"{where}: {marks[0]!r} is the first line (or follows the title of a solution), "
@@ -28,14 +29,13 @@ def test_a_cell_opts_out_in_one_way_and_says_why(chapter: str) -> None:
 
 
 @each_notebook
-def test_nothing_but_times_is_not_compared_and_nothing_but_a_page_stores_what_takes_minutes(chapter: str) -> None:
+def test_nothing_but_times_is_not_compared(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         for mark in (mark for mark in REASONS if mark in cell.source):
             assert any(reason in cell.source for reason in REASONS[mark]), (
                 f"{where}: {mark} is for times alone, or for what takes minutes. Train in float64 at a rate that falls "
                 "to 0, and the numbers are the same on every machine"
             )
-            assert mark != STORED or chapter not in CHAPTERS, f"{where}: a chapter is run whole"
 
 
 @each_notebook

@@ -21,7 +21,7 @@ from .references import list_notebooks
 
 KINDS_TOLD = """
 So many cells of each notebook show something. What is *compared* are words, numbers, tables and figures. What is *only
-printed* is a time, which nothing checks.
+printed* is a time, which nothing checks, or takes minutes, and is run once a week.
 """
 NOT_YET = (
     "<!--report--><p>These pages show what is stored. On this machine the notebooks have not been run again yet: "
