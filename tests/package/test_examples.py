@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import sys
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -32,3 +33,10 @@ def test_an_example_gives_what_it_says(name: str) -> None:
     found = doctest.testmod(importlib.import_module(name), extraglobs=globs)
     plt.close("all")
     assert not found.failed
+
+
+def test_older_names_work_for_one_edition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "d2lmini.instruments", raising=False)
+    with pytest.warns(DeprecationWarning, match=r"d2lmini\.costs and d2lmini\.mixers"):
+        older = importlib.import_module("d2lmini.instruments.mixers")
+    assert older.Attention is mixers.Attention
