@@ -26,6 +26,7 @@ BY_HAND: dict[str, tuple[Callable[[Tensor], Tensor], int, int]] = {
     "a product reads its matrix once": (lambda X: X @ W, ALL, 18 * SIZE),
     "two products with a matrix that stays": (lambda X: X @ W @ W, ALL, 18 * SIZE),
     "two products with one that does not": (lambda X: X @ W @ W, LITTLE, 36 * SIZE),
+    "nothing is moved of nothing": (lambda X: X[:, :0].exp(), ALL, 0),
     "a view moves nothing": (lambda X: X.mT.mT[:, :32].exp(), ALL, SIZE),
     "in place": (lambda X: X.exp().sin_().cos_(), ALL, 2 * SIZE),
     "copied over, and not read": (lambda X: torch.empty_like(X).copy_(X), ALL, 2 * SIZE),

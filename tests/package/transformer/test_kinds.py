@@ -68,6 +68,7 @@ def test_the_networks_are_their_formulas() -> None:
     opened = X @ gate.T
     torch.testing.assert_close(layer(X), (opened / (1 + torch.exp(-opened)) * (X @ up.T)) @ down.T)
     assert sum(parameter.numel() for parameter in layer.parameters()) == 4 * 8 + 8 * 5 + 4 * 8  # no bias
+    assert "ffn='swiglu'" in repr(layer)
 
 
 def test_ties_share_the_matrix_and_draw_logits_of_size_one() -> None:
