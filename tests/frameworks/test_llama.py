@@ -42,10 +42,10 @@ def make_ours(theirs: Any, dtype: torch.dtype) -> d2l.DecoderOnlyTransformer:
     settings: Any = {"norm_first": True, "norm": "rms", "ffn": "swiglu", "num_kv_heads": 2, "tie": True}
     ours = d2l.DecoderOnlyTransformer(50, 32, 48, 8, 3, 0.0, positions=rotary, **settings).to(dtype)
     stored = theirs.state_dict()
-    names = {f"{name}.weight": f"{other}.weight" for name, other in NAMES.items() if other.startswith("model.")}
-    for i in range(3):
-        blk = {name: other for name, other in NAMES.items() if not other.startswith("model.")}
-        names |= {f"blks.{i}.{name}.weight": f"model.layers.{i}.{other}.weight" for name, other in blk.items()}
+    names = {"dense.weight": "lm_head.weight"}
+    for name, other in NAMES.items():
+        blks = [("", "")] if other.startswith("model.") else [(f"blks.{i}.", f"model.layers.{i}.") for i in range(3)]
+        names |= {f"{here}{name}.weight": f"{there}{other}.weight" for here, there in blks}
     ours.load_state_dict(
         {name: stored[other] for name, other in names.items()} | {"dense.weight": stored["lm_head.weight"]}
     )

@@ -48,9 +48,8 @@ WRONG: list[Row] = [
 
 STACKS = [d2l.TransformerEncoder, d2l.TransformerDecoder, d2l.DecoderOnlyTransformer]
 SETTINGS: dict[str, list[Any]] = {"vocab_size": [0], "num_hiddens": [-2, 8.0], "ffn_num_hiddens": [1.5]}
-SETTINGS |= {"num_heads": [3], "num_blks": [0], "dropout": [1.5, None], "use_bias": [0]}
+SETTINGS |= {"num_heads": [3], "num_kv_heads": [3], "num_blks": [0], "dropout": [1.5, None], "use_bias": [0]}
 SETTINGS |= {"norm_first": ["no"], "positions": ["rotery", 3], "norm": ["batch"], "ffn": ["silu"], "tie": [1]}
-SETTINGS |= {"num_kv_heads": [3]}
 
 
 def small(kind: Any, name: str = "num_blks", value: Any = 2) -> Any:
