@@ -46,9 +46,7 @@ def make_ours(theirs: Any, dtype: torch.dtype) -> d2l.DecoderOnlyTransformer:
     for name, other in NAMES.items():
         blks = [("", "")] if other.startswith("model.") else [(f"blks.{i}.", f"model.layers.{i}.") for i in range(3)]
         names |= {f"{here}{name}.weight": f"{there}{other}.weight" for here, there in blks}
-    ours.load_state_dict(
-        {name: stored[other] for name, other in names.items()} | {"dense.weight": stored["lm_head.weight"]}
-    )
+    ours.load_state_dict({name: stored[other] for name, other in names.items()})
     return ours
 
 
