@@ -24,8 +24,8 @@ from d2lmini.attention.masks import causal_mask as causal_mask
 from d2lmini.attention.masks import valid_lens_mask as valid_lens_mask
 from d2lmini.attention.heads import SelfAttention as SelfAttention
 from d2lmini.attention.heads import MultiHeadAttention as MultiHeadAttention
-from d2lmini.attention.heads import transpose_output as transpose_output
-from d2lmini.attention.heads import transpose_qkv as transpose_qkv
+from d2lmini.attention.layout import transpose_output as transpose_output
+from d2lmini.attention.layout import transpose_qkv as transpose_qkv
 from d2lmini.attention.masks import from_mha_mask as from_mha_mask
 from d2lmini.attention.masks import to_mha_mask as to_mha_mask
 from d2lmini.explore.softmax import explore_softmax as explore_softmax

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from d2lmini.attention.heads import transpose_qkv
+from d2lmini.attention.layout import transpose_qkv
 from d2lmini.attention.masks import valid_lens_mask
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini_exercises.engine import LOW, OVERFLOW, Case, WrongAnswer, exercise
