@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-import nbformat
-
 from tools import ROOT
 from tools.compare import Difference, Result, read_current
 from tools.notebooks import list_chapters, list_pages, locate, write
@@ -31,19 +29,11 @@ def tell(pairs: list[Difference]) -> str:
     return "; ".join([*told, f"{len(pairs) - MOST} more"] if len(pairs) > MOST else told)
 
 
-def locate_cells(chapter: str) -> dict[int, int]:
-    """The number that nbval gives a code cell, by its number among all cells, which the pages know."""
-    cells = nbformat.read(locate(chapter), as_version=4).cells
-    code = [number for number, cell in enumerate(cells) if cell.cell_type == "code"]
-    return {number: counted for counted, number in enumerate(code)}
-
-
-def mark_cells(html: str, chapter: str, result: Result | None) -> str:
+def mark_cells(html: str, result: Result | None) -> str:
     """The page of a chapter, with a mark behind each cell that gave something else here."""
-    counted = locate_cells(chapter)
 
     def fill(place: re.Match[str]) -> str:
-        cell = counted.get(int(place["cell"]), -1)
+        cell = int(place["cell"])
         pairs = result.differs.get(cell, []) if result else []
         mark = f'<p class="differs" id="differs-{cell}">On this machine the cell gave {tell(pairs)}.</p>'
         return place[1] + mark * bool(pairs) + place[4]
@@ -84,7 +74,7 @@ def mark_pages() -> None:
     for chapter, result in results.items():
         page = SITE / locate(chapter).parent.name / f"{chapter}.html"
         if page.exists():
-            write(page, mark_cells(page.read_text("utf-8"), chapter, result))
+            write(page, mark_cells(page.read_text("utf-8"), result))
     if (SITE / ABOUT).exists():
         said = report(results)
         write(SITE / ABOUT, PLACE.sub(lambda place: place[1] + said + place[4], (SITE / ABOUT).read_text("utf-8")))

@@ -147,7 +147,7 @@ def tidy(chapter: str, notebook: NotebookNode) -> NotebookNode:
 
 
 def restore_ids(notebook: NotebookNode, stored: NotebookNode | None) -> NotebookNode:
-    """The text's cells with the ids that they have in the stored notebook."""
+    """The text's cells with the ids and outputs that they have in the stored notebook."""
     if stored is None or notebook is stored:
         return notebook
     metadata = [cell.metadata for cell in notebook.cells]

@@ -151,15 +151,6 @@ def read_seed() -> str:
     return asked.removeprefix("no")
 
 
-def take_along(notebook: NotebookNode, stored: NotebookNode) -> None:
-    """Give code cells the outputs that the same cells have in the stored notebook."""
-    kept = (cell for cell in stored.cells if cell.cell_type == "code")
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            before = next(kept)
-            cell.outputs, cell.execution_count = before.outputs, before.execution_count
-
-
 def has_same_code(notebook: NotebookNode, stored: NotebookNode | None) -> bool:
     """Whether a notebook has the code cells of the stored one, all of which were run, one after the other."""
     if stored is None:
@@ -191,9 +182,8 @@ def run(chapter: str, wanted: str | None = None) -> None:
     by_hand = stored is None or is_edited(stored)  # then it does not tell what is new
     words_changed = stored is not None and not by_hand and stored.metadata.get(DIGEST) != digest(notebook)
     same_code = not by_hand and has_same_code(notebook, stored)
-    notebook = tidy(chapter, restore_ids(notebook, stored))
+    notebook = tidy(chapter, restore_ids(notebook, stored))  # with the outputs of cells that stayed
     if wanted is None and stored is not None and same_code and is_fresh(chapter, words_changed):
-        take_along(notebook, stored)
         how = "its words changed, its outputs were taken along" if words_changed else ""
     else:
         how = run_code(chapter, notebook, read_seed() if bears_noise(notebook) and not same_code else "")

@@ -19,11 +19,10 @@ from tools.notebooks import SETUP
 from tools.paper import PAGE
 from tools.repository import read_version
 
-# What serves a screen alone, such as buttons, icons and search; and the parts of our own extension that do not.
-SCREEN = {"book_site", "jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphinx_book_theme"}
+# What serves a screen alone, such as buttons, icons and search.
+SCREEN = {"jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphinx_book_theme"}
 SCREEN |= {f"sphinx_{name}" for name in ("comments", "copybutton", "multitoc_numbering", "thebe", "togglebutton")}
 SCREEN_SETTINGS = ("html_", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-KEPT_PARTS = ("cards", "frameworks", "formulas", "references", "fonts", "languages", "report")
 
 
 def open_cells(app: Sphinx, doctree: nodes.document) -> None:
@@ -46,9 +45,8 @@ def configure(*own: str) -> dict[str, Any]:
     given = {"latex_individualpages": False}
     config, _ = get_final_config(user_yaml=ROOT / "_config.yml", cli_config=given, sourcedir=ROOT)
     kept = [name for name in config["extensions"] if name not in SCREEN]
-    parts = [f"book_site.{part}" for part in KEPT_PARTS]
     return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
-        "extensions": [*kept, *parts, "tools.paper.page", *own],
+        "extensions": [*kept, "tools.paper.page", *own],
         "version": read_version(),
         "language": "en",
         "html_context": {"author": config["author"], "rights": config["copyright"]},

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from book_site.phrases import RUNNING_TIME
@@ -65,8 +64,3 @@ class ChapterCards(SphinxDirective):
             source = f"{'../' * self.env.docname.count('/')}_images/{place.name}"
             card.insert(0, nodes.raw("", f'<img src="{source}" alt="">', format="html"))
         return card
-
-
-def setup(app: Sphinx) -> None:
-    """Register the directive."""
-    app.add_directive("chapter-cards", ChapterCards)

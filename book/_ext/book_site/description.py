@@ -8,8 +8,6 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from .written import when_written
-
 REPOSITORY = re.compile(r"https://github\.com/(?!OWNER/)([\w-]+)/([\w.-]+)")
 PICTURE = "_static/cover.png"  # _config.yml names it as well
 
@@ -21,16 +19,10 @@ def name_home(app: Sphinx, config: Config) -> None:
         config["html_baseurl"] = config["ogp_site_url"] = f"https://{found[1].lower()}.github.io/{found[2]}/"
 
 
-def store_picture(app: Sphinx, folder: Path) -> None:
+def store_picture(root: Path, folder: Path) -> None:
     """Write the figure of the cell tagged `cover` as PNG: what shows links shows no SVG."""
-    for path in (Path(app.srcdir) / "notebooks").glob("*.ipynb"):
+    for path in (root / "notebooks").glob("*.ipynb"):
         for cell in json.loads(path.read_text("utf-8"))["cells"]:
             if "cover" in cell["metadata"].get("tags", []):
                 pictures = [out["data"]["image/png"] for out in cell["outputs"] if "image/png" in out.get("data", {})]
                 (folder / PICTURE).write_bytes(base64.b64decode("".join(pictures[0])))
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hooks."""
-    app.connect("config-inited", name_home)
-    when_written(app, store_picture)

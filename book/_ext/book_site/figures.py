@@ -6,8 +6,6 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from .written import when_written
-
 # The colours of d2lmini/figures/style.mplstyle and what they become on a dark page.
 DARK = {
     "#ffffff": "#121212",
@@ -79,7 +77,7 @@ def colour_figure(figure: str) -> str:
     return re.sub(r"<svg\b[^>]*>", lambda tag: tag[0] + style, figure, count=1)
 
 
-def colour_figures(app: Sphinx, folder: Path) -> None:
+def colour_figures(folder: Path) -> None:
     """Give each figure its colours for dark pages, in a style sheet of its own."""
     for figure in folder.glob("_images/*.svg"):
         figure.write_text(colour_figure(figure.read_text("utf-8")), "utf-8")
@@ -104,9 +102,3 @@ def keep_letters(app: Sphinx, page: str, template: str, context: dict[str, Any],
 
     if "body" in context:
         context["body"] = re.sub(r'<img\b[^>]*src="[^"]*_images/(?P<name>[^"/]+\.svg)"[^>]*>', box, context["body"])
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hooks."""
-    app.connect("html-page-context", keep_letters)
-    when_written(app, colour_figures)

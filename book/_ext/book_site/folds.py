@@ -106,11 +106,3 @@ def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
         exercise = section.next_node(nodes.title).astext().startswith(f"{EXERCISE} ")
         if exercise and tasks and isinstance(tasks[0][0], nodes.emphasis):
             tasks[0][0]["classes"].append("kind")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hooks; before the contents are collected, where a folded solution is no heading."""
-    for change in (name_folded_code, drop_machinery, mark_kinds, link_pages):
-        app.connect("doctree-read", change, priority=400)
-    for fold in (fold_setup, fold_sections):  # around answers, which predictions.py folds before
-        app.connect("doctree-read", fold, priority=420)

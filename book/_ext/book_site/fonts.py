@@ -12,9 +12,6 @@ from html import unescape
 from pathlib import Path
 
 from fontTools.subset import Options, Subsetter, load_font, save_font
-from sphinx.application import Sphinx
-
-from .written import edit_pages, when_written
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of each table that it cuts
 
@@ -101,9 +98,3 @@ def ask_early(html: str) -> str:
         return html
     script = ASK.format(names=", ".join(f'"{name}"' for name in names), root=root[1])
     return html[: place.end()] + script + html[place.end() :]
-
-
-def setup(app: Sphinx) -> None:
-    """Register the steps."""
-    when_written(app, lambda app, folder: write_fonts(folder, folder / "_static/fonts"), paper=True)
-    when_written(app, lambda app, folder: edit_pages(folder, ask_early))

@@ -17,7 +17,6 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from .fonts import cut_font, find_file
-from .written import when_written
 
 LOGGER = logging.getLogger(__name__)
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
@@ -159,12 +158,19 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def register(app: Sphinx) -> None:
+    """Register the renderer."""
+    skip = (lambda writer, node: None,)
+    app.add_config_value("formulas_described", False, "html", bool)  # where MathML may not be understood
+    app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
+
+
 def narrow_roots(path: Path) -> None:
     """Make the signs of a root, small and tall, equally wide.
 
     A browser keeps the room of the widest of them, which leaves a gap behind each small one.
     """
-    with TTFont(path) as font:
+    with TTFont(path, recalcTimestamp=False) as font:
         variants, name = font["MATH"].table.MathVariants, font.getBestCmap()[ord("√")]
         root = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(name)]
         width = font["hmtx"][name][0]
@@ -186,12 +192,3 @@ def write_font(pages: Path, target: Path) -> None:
             used |= set(unescape(re.sub(r"<[^>]*>", "", formula)))
     cut_font(find_file("ziamath", "fonts/STIXTwoMath-Regular.ttf"), target, used, features=["ssty"])
     narrow_roots(target)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the renderer and the hooks."""
-    skip = (lambda writer, node: None,)
-    app.add_config_value("formulas_described", False, "html", bool)  # where MathML may not be understood
-    app.add_html_math_renderer("mathml", (visit_formula, *skip), (visit_display, *skip))
-    app.connect("doctree-read", keep_together)
-    when_written(app, lambda app, folder: write_font(folder, folder / "_static/math.woff2"), paper=True)

@@ -23,21 +23,17 @@ def source_of(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def is_heading(cell: dict[str, Any]) -> bool:
-    """Whether a cell begins a section."""
-    return cell["cell_type"] == "markdown" and source_of(cell).startswith("## ")
-
-
-def slug(heading: str) -> str:
-    """The anchor of a heading."""
-    return re.sub(r"\W+", "-", heading.removeprefix("## ").strip().lower())
+def read_anchor(cell: dict[str, Any]) -> str:
+    """The anchor of the heading with which a cell begins a section."""
+    heading = re.match(r"## (.+)", source_of(cell)) if cell["cell_type"] == "markdown" else None
+    return re.sub(r"\W+", "-", heading[1].strip().lower()) if heading else ""
 
 
 def read_section(path: Path, place: str) -> list[dict[str, Any]]:
     """The cells of a notebook from a heading up to the next one; none where there is no such notebook or heading."""
     cells = json.loads(path.read_text("utf-8"))["cells"] if path.exists() else []
-    titles = [slug(source_of(cell).partition("\n")[0]) if is_heading(cell) else None for cell in cells]
-    if place not in titles:
+    titles = list(map(read_anchor, cells))
+    if not place or place not in titles:
         return []
     start = titles.index(place)
     return cells[start : next((i for i in range(start + 1, len(cells)) if titles[i]), len(cells))]
@@ -75,8 +71,3 @@ def show_places(app: Sphinx, page: str, source: list[str]) -> None:
     for path in Path(app.srcdir, "frameworks").glob("*.ipynb"):
         app.env.note_dependency(str(path))
     source[0] = json.dumps(notebook)
-
-
-def setup(app: Sphinx) -> None:
-    """Tell Sphinx when to call the above."""
-    app.connect("source-read", show_places)

@@ -2,10 +2,6 @@
 
 import re
 
-from sphinx.application import Sphinx
-
-from .written import edit_pages, when_written
-
 # Elements whose text is no text of the page, and tags; between them stands the text.
 TAGS = re.compile(r"<(script|style|title|textarea)\b.*?</\1>|<!--.*?-->|<[^>]*>", re.DOTALL)
 CHARACTERS = re.compile(r"[\u4e00-\u9fff]+(?:[ 、，][\u4e00-\u9fff]+)*")
@@ -28,8 +24,3 @@ def mark_page(html: str) -> str:
         pieces += [text if formula else mark_text(text), tag[0]]
         place, formula = tag.end(), 'class="math ' in tag[0] or (formula and not tag[0].startswith("</"))
     return head + body + "".join(pieces) + mark_text(rest[place:])
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hook: when all is written, also what the theme puts around a page."""
-    when_written(app, lambda app, folder: edit_pages(folder, mark_page), paper=True)

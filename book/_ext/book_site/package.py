@@ -7,10 +7,6 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from sphinx.application import Sphinx
-
-from .written import when_written
-
 # What setuptools reads; in a copy, since it leaves a folder `build` behind, and packs what an older one left.
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "d2lmini", "d2lmini_exercises", "frameworks")
 
@@ -35,8 +31,3 @@ def build_wheel(root: Path, target: Path) -> None:
         built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode:
         raise RuntimeError(f"the wheel of the package could not be built:\n{built.stdout}{built.stderr}")
-
-
-def setup(app: Sphinx) -> None:
-    """Put the wheel above the notebooks that the pages offer, where their setup cell looks for it."""
-    when_written(app, lambda app, folder: build_wheel(Path(app.srcdir), folder / "_sources"))

@@ -4,10 +4,6 @@ import base64
 import hashlib
 import re
 
-from sphinx.application import Sphinx
-
-from .written import edit_pages, when_written
-
 INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
 # Styles are written into elements by formulas, tables and the panels one can touch; a style runs nothing.
 RULES = {
@@ -38,8 +34,3 @@ def add_policy(html: str) -> str:
     if "Content-Security-Policy" in html:
         return html
     return html.replace("<head>", f"<head>\n{META.format(write_policy(html))}", 1)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hook: the last one, since a changed script has another digest."""
-    when_written(app, lambda app, folder: edit_pages(folder, add_policy), priority=950)

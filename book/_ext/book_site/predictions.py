@@ -87,9 +87,3 @@ def mark_takeaways(app: Sphinx, doctree: nodes.document) -> None:
     """Name the sentences to take home, so that they have one look."""
     for paragraph in filter(is_takeaway, doctree.findall(nodes.paragraph)):
         paragraph["classes"].append("takeaway")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hooks: after cells are named, and before what is around the answers is folded."""
-    for change in (mark_takeaways, cover_answers):
-        app.connect("doctree-read", change, priority=400)

@@ -145,11 +145,3 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if fits_beside(shown["reftitle"], text.parent, after):
             shown["classes"].append("aside")
         text.parent.replace(text, [nodes.Text(before), shown, nodes.Text(after)])
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hooks."""
-    for hook in (number_titles, anchor_formulas):  # before the contents are collected
-        app.connect("doctree-read", hook, priority=400)
-    for resolve in (number_figures, link_formulas, link_terms):
-        app.connect("doctree-resolved", resolve)

@@ -31,9 +31,9 @@ NOT_YET = (
 
 def leave_places(app: Sphinx, doctree: nodes.document) -> None:
     """Put a comment behind each code cell, where a mark belongs if it gave something else."""
-    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
+    for number, cell in enumerate(list(filter(is_cell, doctree.findall(nodes.container)))):
         shown = [part for part in cell.children if is_cell(part, "cell_code_output")]
-        (shown[-1] if shown else cell).append(raw(f"<!--cell {cell['cell_index']}--><!--/-->"))
+        (shown[-1] if shown else cell).append(raw(f"<!--cell {number}--><!--/-->"))
 
 
 def tabulate_notebooks(root: Path, names: list[str]) -> list[str]:
@@ -56,23 +56,11 @@ class BuildReport(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the notebooks and the pinned packages."""
         root = Path(self.env.srcdir)
-        text = [
-            *tabulate_notebooks(root, list_notebooks(self.env.app, "notebooks/", "pages/")),
-            "",
-            "| package | version |",
-            "|---|---|",
-        ]
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-        text.append(f"| this book, and d2lmini | {project['version']} |")
-        text.append(f"| Python | {platform.python_version()} |")
         pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
-        text += [f"| {name} | {version} |" for name, version in re.findall(r"^([\w-]+)==(\S+)", pinned, re.MULTILINE)]
+        versions = [("package", "version"), ("---", "---"), ("this book, and d2lmini", project["version"])]
+        versions += [("Python", platform.python_version()), *re.findall(r"(?m)^([\w-]+)==(\S+)", pinned)]
+        text = tabulate_notebooks(root, list_notebooks(self.env.app, "notebooks/", "pages/"))
+        text += ["", *(f"| {name} | {version} |" for name, version in versions)]
         place = [] if self.env.app.tags.has("paper") else [raw(NOT_YET)]  # nobody fills it in a printed book
         return [*place, *self.parse_text_to_nodes("\n".join([KINDS_TOLD, *text]))]
-
-
-def setup(app: Sphinx) -> None:
-    """Register the directive, and the hook before cells are folded and moved."""
-    app.add_directive("build-report", BuildReport)
-    app.connect("doctree-read", leave_places, priority=300)
-    app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it

@@ -9,11 +9,9 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.search import IndexBuilder, js_index, languages
+from sphinx.search import IndexBuilder, js_index
 from sphinx.search.en import SearchEnglish
 from sphinx.util.docutils import new_document
-
-from .written import when_written
 
 RUN = re.compile(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+")
 TEXT = (nodes.paragraph, nodes.term, nodes.caption, nodes.literal_block, nodes.math_block)
@@ -90,9 +88,3 @@ def write_index(app: Sphinx, folder: Path) -> None:
     # A query that is a title would be listed a second time.
     found |= {"alltitles": {}, "texts": [texts[name] for name in found["docnames"]]}
     (folder / "searchindex.js").write_text(js_index.dumps(found), "utf-8")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the language and the hook."""
-    languages["en"] = EnglishWithChinese
-    when_written(app, write_index)

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import tinycss2
-from sphinx.application import Sphinx
-
-from .written import when_written
 
 SHEET = "_static/styles/site.css"
 LINK = re.compile(
@@ -19,6 +16,7 @@ ADDRESS = re.compile(r"""url\((['"]?)(?!data:|https?:|/|#)([^)'"]+)\1\)""")
 WORD = re.compile(r"[\w-]+")
 # A class or an id that must be there; what stands in brackets may be one of several, or must not be.
 NAME = re.compile(r"[.#]((?:[\w-]|\\.)+)")
+COMMA = re.compile(r",(?![^(\[]*[)\]])")  # between two selectors
 BRACKETS = re.compile(r"\([^()]*\)|\[[^\]]*\]")
 
 
@@ -39,23 +37,13 @@ def can_match(selector: str, words: set[str]) -> bool:
     return "\\" in selector or all(name in words for name in NAME.findall(selector))
 
 
-def split_selectors(prelude: list[Any]) -> list[str]:
-    """The selectors of a rule, which commas divide."""
-    selectors: list[list[Any]] = [[]]
-    for token in prelude:
-        if token.type == "literal" and token.value == ",":
-            selectors.append([])
-        else:
-            selectors[-1].append(token)
-    return [tinycss2.serialize(tokens).strip() for tokens in selectors]
-
-
 def keep_used(rules: list[Any], words: set[str]) -> str:
     """The rules that can match something, as CSS."""
     kept = []
     for rule in rules:
         if rule.type == "qualified-rule":
-            selectors = [selector for selector in split_selectors(rule.prelude) if can_match(selector, words)]
+            listed = map(str.strip, COMMA.split(tinycss2.serialize(rule.prelude)))
+            selectors = [selector for selector in listed if can_match(selector, words)]
             if selectors:
                 kept.append(f"{','.join(selectors)}{{{tinycss2.serialize(rule.content).strip()}}}")
         elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports", "layer") and rule.content:
@@ -67,7 +55,7 @@ def keep_used(rules: list[Any], words: set[str]) -> str:
     return "\n".join(kept)
 
 
-def join_styles(app: Sphinx, folder: Path) -> None:
+def join_styles(folder: Path) -> None:
     """Write the one style sheet, and let each page ask for it alone."""
     pages = {page: page.read_text("utf-8") for page in folder.rglob("*.html")}
     scripts = [path.read_text("utf-8") for path in (folder / "_static").rglob("*.js")]
@@ -85,8 +73,3 @@ def join_styles(app: Sphinx, folder: Path) -> None:
         if first:
             link = f'<link rel="stylesheet" href="{first["root"]}{SHEET}?v={version}" />\n'
             page.write_text(html[: first.start()] + link + LINK.sub("", html[first.start() :]), "utf-8")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hook."""
-    when_written(app, join_styles, priority=900)  # the theme writes colours of code at the end

@@ -7,8 +7,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from .written import edit_pages, when_written
-
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 TIDIED = {
     r'<summary aria-label="Toggle hidden content">': "<summary>",
@@ -93,12 +91,3 @@ def tidy_page(html: str) -> str:
     for old, new in TIDIED.items():
         html = re.sub(old, new, html)
     return re.sub(r'<noscript>\s*<div class="admonition error">.*?</noscript>', NO_SEARCH, html, flags=re.DOTALL)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hooks."""
-    app.connect("config-inited", adjust_theme)
-    app.connect("config-inited", drop_thebe)
-    app.connect("doctree-read", mark_columns)
-    when_written(app, lambda app, folder: edit_pages(folder, tidy_page))
-    when_written(app, free_lost_page)

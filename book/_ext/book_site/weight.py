@@ -6,10 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from sphinx.application import Sphinx
-
 from .fonts import cut_font
-from .written import when_written
 
 # Scripts of which no page uses anything: the icons are a font as well, and the book has no toggles.
 UNUSED = ("fontawesome.js", "togglebutton.js")
@@ -67,7 +64,7 @@ def shrink_icons(folder: Path) -> None:
         cut_font(font, font, letters, features=())
 
 
-def lighten_site(app: Sphinx, folder: Path) -> None:
+def lighten_site(folder: Path) -> None:
     """Lighten each page; delete what Sphinx and the theme copy, and no page asks for."""
     for pattern in FILES:
         for unused in folder.rglob(pattern):
@@ -77,8 +74,3 @@ def lighten_site(app: Sphinx, folder: Path) -> None:
         html = lighten(page.read_text("utf-8"), page.name == "search.html")
         page.write_text(size_pictures(html, page.parent), "utf-8")
     shrink_icons(folder)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the hook."""
-    when_written(app, lighten_site)

@@ -1,0 +1,89 @@
+"""The extension that `_config.yml` loads: when each part is called, for the site, and for a printed book."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.search import languages as search_languages
+
+from . import (
+    cards,
+    description,
+    figures,
+    folds,
+    fonts,
+    formulas,
+    frameworks,
+    languages,
+    package,
+    policy,
+    predictions,
+    references,
+    report,
+    search,
+    styles,
+    theme,
+    weight,
+)
+
+# An event of Sphinx, a priority, and what is called then, in this order.
+Hooks = list[tuple[str, int, list[Callable[..., object]]]]
+ALWAYS: Hooks = [
+    ("source-read", 500, [frameworks.show_places]),
+    ("doctree-read", 300, [report.leave_places]),  # before cells are folded and moved
+    ("doctree-read", 415, [references.number_titles, references.anchor_formulas]),
+    ("doctree-read", 500, [formulas.keep_together]),
+    ("doctree-resolved", 500, [references.number_figures, references.link_formulas, references.link_terms]),
+]
+SITE: Hooks = [
+    ("config-inited", 500, [theme.adjust_theme, theme.drop_thebe, description.name_home]),
+    ("doctree-read", 400, [folds.name_folded_code, folds.drop_machinery, folds.mark_kinds, folds.link_pages]),
+    ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
+    ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
+    ("doctree-read", 500, [theme.mark_columns]),
+    ("html-page-context", 500, [figures.keep_letters]),
+]
+
+
+def edit_pages(folder: Path, *edits: Callable[[str], str]) -> None:
+    """Replace each page by what is made of it."""
+    for page in folder.rglob("*.html"):
+        html = page.read_text("utf-8")
+        for edit in edits:
+            html = edit(html)
+        page.write_text(html, "utf-8")
+
+
+def finish(app: Sphinx, error: Exception | None) -> None:
+    """When the pages are written: change them, and add the files beside them."""
+    folder, root = Path(app.outdir), Path(app.srcdir)
+    if error or app.builder.name not in ("html", "singlehtml"):
+        return
+    if app.builder.name == "html":
+        edit_pages(folder, theme.tidy_page)
+        theme.free_lost_page(app, folder)
+        search.write_index(app, folder)
+    fonts.write_fonts(folder, folder / "_static/fonts")
+    formulas.write_font(folder, folder / "_static/math.woff2")
+    edit_pages(folder, languages.mark_page)
+    if app.builder.name == "html":
+        description.store_picture(root, folder)
+        figures.colour_figures(folder)
+        package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
+        weight.lighten_site(folder)
+        styles.join_styles(folder)
+        edit_pages(folder, fonts.ask_early, policy.add_policy)  # the last one: a changed script has another digest
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register all of it."""
+    for event, priority, hooks in ALWAYS + SITE * (not app.tags.has("paper")):
+        for hook in hooks:
+            app.connect(event, hook, priority=priority)
+    app.connect("build-finished", finish, priority=900)  # the theme writes colours of code at the end
+    search_languages["en"] = search.EnglishWithChinese
+    app.add_directive("chapter-cards", cards.ChapterCards)
+    app.add_directive("build-report", report.BuildReport)
+    app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
+    formulas.register(app)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
