@@ -77,7 +77,7 @@ from d2lmini.reviews import load_reviews as load_reviews
 from d2lmini.reviews import opinion_words as opinion_words
 from d2lmini.reviews import small_reviews as small_reviews
 
-# The table.
+# What is kept.
 from d2lmini.explore.ranking import explore_ranking as explore_ranking
 
 

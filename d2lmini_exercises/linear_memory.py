@@ -138,7 +138,7 @@ exercise(
 
 
 def move(n: int = 65536, d: int = 64, B: int = 512, size: int = 4, once: int = 1) -> float:
-    """GiB that are moved, by (6.4)."""
+    """GiB that are moved, by (13.4)."""
     return size * 2 * n * d * (n / B + once) / 2**30
 
 

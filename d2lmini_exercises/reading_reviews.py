@@ -264,7 +264,7 @@ exercise(
     },
     claim="with one pair less right, a coin would do as well too often",
     verified="the smallest number that is rare enough: at least that many, one side, exact",
-    hint="from which k on is the sum in (14.2), with `pairs` in place of 50, smaller than `chance`?",
+    hint="from which k on is the sum in (10.2), with `pairs` in place of 50, smaller than `chance`?",
 )
 
 

@@ -14,10 +14,10 @@ from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, 
 prediction(
     "predict-block",
     {
-        Number("(a)", 49728, "four d x d projections, two matrices of (8.4) with their biases, two norms"): {
-            "the matrices are all there. (8.4) has two biases, and a norm learns two vectors": 49152,
+        Number("(a)", 49728, "four d x d projections, two matrices of (6.4) with their biases, two norms"): {
+            "the matrices are all there. (6.4) has two biases, and a norm learns two vectors": 49152,
             "the norms learn something, too: gamma and b": 49472,
-            "(8.4) has two biases: of which sizes?": 49408,
+            "(6.4) has two biases: of which sizes?": 49408,
             "how many norms are there, and how many vectors does each of them learn?": 49600,
             "the attention has no bias here": 49984,
             "the feed-forward network has two matrices": 33344,
@@ -148,7 +148,7 @@ exercise(
         "post-norm: the norm is over the sum. What is the mean of your output?": orders(
             post=lambda X, f, norm: X + norm(f(X))
         ),
-        "norm_first is False: which of the two orders of (8.3) is that?": (
+        "norm_first is False: which of the two orders of (6.3) is that?": (
             *orders(post=lambda X, f, norm: X + f(norm(X))),
             lambda X, layers, first: run_stack(X, layers, True),
             lambda X, layers, first: run_stack(X, layers, not first),
@@ -157,7 +157,7 @@ exercise(
         "post-norm: the layer gets X itself": orders(post=lambda X, f, norm: norm(X + f(norm(X)))),
         "where is the X that is added?": orders(post=lambda X, f, norm: norm(f(X))),
         "and the norm after each sum?": orders(post=lambda X, f, norm: X + f(X)),
-        "norm_first is True: which of the two orders of (8.3) is that?": (
+        "norm_first is True: which of the two orders of (6.3) is that?": (
             *orders(pre=lambda X, f, norm: norm(X + f(X))),
             lambda X, layers, first: run_stack(X, layers, False),
         ),
@@ -184,9 +184,9 @@ exercise(
         "and epsilon? A token of equal numbers has the variance 0": normed(
             partial(norm, eps=0.0), partial(norm, eps=1e-30)
         ),
-        "which epsilon is yours? (8.2) has 1e-5": normed(partial(norm, eps=1e-6), partial(norm, eps=1e-8)),
+        "which epsilon is yours? (6.2) has 1e-5": normed(partial(norm, eps=1e-6), partial(norm, eps=1e-8)),
     },
-    claim="each layer adds to the stream, and the norms stand where (8.3) has them",
+    claim="each layer adds to the stream, and the norms stand where (6.3) has them",
     verified="both orders, also of layers that mix tokens; each token normed, epsilon under the root; gradients too",
     hint="print the stream after each step: layer, sum, norm",
     use=use,
@@ -252,7 +252,7 @@ exercise(
         ),
         Case(
             f"{draw(7, most=9, X=(2, 3, 4))}; valid_lens = torch.tensor([2, 3]); X = X / 1000; X[0, 1] = 0; {CODE}",
-            "(8.2) has an epsilon, under the root: 1e-5, as nn.LayerNorm has",
+            "(6.2) has an epsilon, under the root: 1e-5, as nn.LayerNorm has",
             "a token of small or equal features has a norm, too",
         ),
     ),

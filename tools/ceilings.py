@@ -1,7 +1,7 @@
 """What a chapter has of what a reader can bear, counted: `python -m tools.ceilings self-attention`, or all chapters.
 
-Counted is the main line: what stands above *Exercises* and in no fold. A formula is one word; what a picture is
-described by, and the address of a link, are none.
+Counted is the main line: what stands above *Exercises* and in no fold. The box *In a real model*, whose cells have a
+tag, is counted apart. A formula is one word; what a picture is described by, and the address of a link, are none.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 from book_site.phrases import EXERCISE, EXERCISES, PREDICT, PREREQUISITES, RUNNING_TIME, SOLUTION, TAKEAWAY
 
-from tools.notebooks import NOTEBOOKS, is_aside
+from tools.notebooks import NEEDS_MODEL, NOTEBOOKS, is_aside
 from tools.slides.blocks import read_blocks
 
 # What may be reached in the main line, in each paragraph, Predict, statement and solution. `long` are cells of more
@@ -21,6 +21,7 @@ from tools.slides.blocks import read_blocks
 CEILINGS = {"words": 1600, "cells": 18, "lines": 170, "long": 1, "opening": 150, "pictures": 7, "columns": 4}
 CEILINGS |= {"paragraph": 80, "questions": 1, "asserts": 0, "concepts": 14}
 CEILINGS |= {"exercises": 5, "statement": 60, "solution": 80}
+CEILINGS |= {"box words": 80, "box cells": 1, "box lines": 12}
 LINES = 20
 
 _NOTHING = re.compile(r"<[^>]*>|(?<=\])\([^)\s]*\)|^[|\s:-]+$|^#+ ", re.MULTILINE)
@@ -35,6 +36,7 @@ class Chapter:
     """The cells of a chapter, sorted by what they are."""
 
     main: list[Any] = field(default_factory=list)
+    box: list[Any] = field(default_factory=list)
     exercises: list[list[Any]] = field(default_factory=list)  # the cells of each, the first with its statement
 
 
@@ -48,7 +50,8 @@ def read(name: str) -> Chapter:
             below = True
             chapter.main.append(nbformat.v4.new_markdown_cell(above))
         if not below:
-            chapter.main += [] if is_aside(cell) else [cell]
+            part = chapter.box if NEEDS_MODEL in cell.metadata.get("tags", []) else chapter.main
+            part += [] if is_aside(cell) else [cell]
         elif _EXERCISE.search(text):
             chapter.exercises.append([cell])
         elif chapter.exercises:
@@ -100,6 +103,7 @@ def measure(name: str) -> dict[str, int]:
     texts = list_texts(chapter.main)
     first = next((i for i, cell in enumerate(chapter.main) if "\n## " in f"\n{cell.source}"), 0)
     code = [cell for cell in chapter.main[first:] if cell.cell_type == "code"]  # below the set-up and the imports
+    boxed = [cell.source for cell in chapter.box if cell.cell_type == "code"]
     visible = [cell.source for cell in code if "hide-input" not in cell.metadata.get("tags", [])]
     blocks = [block for text in texts for block in read_blocks(text)]
     bold = {term for text in texts for term in _BOLD.findall(text) if len(term.split()) < 6}
@@ -121,6 +125,9 @@ def measure(name: str) -> dict[str, int]:
         "exercises": len(chapter.exercises),
         "statement": max(map(count_words, statements), default=0),
         "solution": max(map(count_words, solutions), default=1) - 1,  # without its heading
+        "box words": sum(map(count_words, list_texts(chapter.box))),
+        "box cells": len(boxed),
+        "box lines": sum(len(source.splitlines()) for source in boxed),
     }
 
 

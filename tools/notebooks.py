@@ -26,6 +26,7 @@ COVER = TEXTS / "_static" / "cover.svg"
 CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ASIDE = {"solution", "check"}  # the tags of what is folded: the main line of a chapter stands without it
+NEEDS_MODEL = "needs-model"  # the tag of what is measured in a real model: the main line stands without it, too
 SETUP = "# Installs d2lmini, the package of this book, if it is missing."  # how the first code cell begins
 DIGEST = "text_sha256"  # the key in the notebook's metadata; jupytext.toml keeps it out of the text
 

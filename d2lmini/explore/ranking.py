@@ -35,7 +35,7 @@ def explore_ranking(
 
     Where there is no room for all columns, only the one that is chosen is shown.
 
-    Chapter: The table.
+    Chapter: What is kept.
 
     Args:
         title: what it shows.

@@ -2,4 +2,6 @@
 
 from d2lmini_exercises.engine import list_in_order
 
-list_in_order("predict-heads", "split-heads", "multi-head-attention", "debug-multi-head", "weights-per-head")
+list_in_order(
+    "predict-heads", "split-heads", "multi-head-attention", "debug-multi-head", "measure-heads", "use-heads"
+)

@@ -22,7 +22,7 @@ prediction(
             "that is the shortest wave: pair 0": 1,
             "that is the frequency, and the wavelength is 2π over it": 0.01,
         },
-        Number("(b)", 32, "put δ = 0 into (7.3)"): {
+        Number("(b)", 32, "put δ = 0 into (5.3)"): {
             "sin² + cos² = 1 for each pair: how many pairs are there?": 64,
             "sin² + cos² = 1 for each pair, and there is more than one pair": 1,
             "the squared length was asked for": 5.66,
@@ -31,7 +31,7 @@ prediction(
         Number(
             "(c)",
             2 - 2 * math.cos(2),
-            "|a - b|² = |a|² + |b|² - 2 aᵀb, and (7.3) knows all three: for d = 2 there is one pair",
+            "|a - b|² = |a|² + |b|² - 2 aᵀb, and (5.3) knows all three: for d = 2 there is one pair",
         ): {
             "the squared distance was asked for": math.sqrt(2 - 2 * math.cos(2)),
             "|a - b|² = |a|² + |b|² - 2 aᵀb: each of the three parts counts": 1 - math.cos(2),
@@ -140,7 +140,7 @@ exercise(
             {"last": torch.cos},
         ),
     },
-    claim="row by row it is (7.2)",
+    claim="row by row it is (5.2)",
     verified="right for even and odd widths, from position 0 on and from others, also far out",
     hint="row 0 is 0, 1, 0, 1, ...: is yours? Then look at row 1, one pair of columns after the other",
     use=use_rows,
@@ -181,7 +181,7 @@ def explain_step(delta: int, d: int, i: int) -> str:
         return "for small steps it is right: is the angle of a large step computed in double precision?"
     if i < 100 and d < 32:
         return ""
-    return f"for smaller {'widths' if i < 100 else 'i'} it is right: is it a fit? (7.4) is exact for every i and d"
+    return f"for smaller {'widths' if i < 100 else 'i'} it is right: is it a fit? (5.4) is exact for every i and d"
 
 
 _STEPS = ((1, 6), (4, 8), (-2, 4), (0, 2), (7, 10), (3, 32), (5, 64), (100_000, 6), (-70_001, 4), (1_000_003, 6))
@@ -215,6 +215,6 @@ exercise(
     },
     claim="M p_i is p_(i + delta)",
     verified="right for steps forward and back, at seven widths, also by far",
-    hint="write (7.4) for one pair: which angle is in it, and in which rows and columns of M does it stand now?",
+    hint="write (5.4) for one pair: which angle is in it, and in which rows and columns of M does it stand now?",
     use=use_step,
 )

@@ -28,6 +28,7 @@ from tools.notebooks import (
     CELL_METADATA,
     COVER,
     DIGEST,
+    NEEDS_MODEL,
     TEXTS,
     find_cover,
     is_edited,
@@ -45,7 +46,7 @@ MOST_KIB = 600
 LONGEST_CODE_LINE = 84
 MOST_CODE_LINES = 30
 
-TAGS = {"cover", "hide-input"} | ASIDE
+TAGS = {"cover", "hide-input", NEEDS_MODEL} | ASIDE
 
 PUBLISHERS = r"(arxiv|doi|jstor|aclanthology|jmlr)\.org|mlr\.press|openreview\.net"
 

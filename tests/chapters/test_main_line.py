@@ -1,4 +1,4 @@
-"""The main line of a chapter stands alone: run without what is folded, it gives what it gives with it."""
+"""The main line of a chapter stands alone: without what is folded or needs a model, it gives what it gives with it."""
 
 import contextlib
 import subprocess
@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tools import ROOT
-from tools.notebooks import NOTEBOOKS, is_aside
+from tools.notebooks import ASIDE, NEEDS_MODEL, NOTEBOOKS
 
 FOLDER = ROOT / ".build/main-line/notebooks"
 
@@ -17,7 +17,8 @@ FOLDER = ROOT / ".build/main-line/notebooks"
 @pytest.mark.parametrize("chapter", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
 def test_the_main_line_runs_without_its_folds(chapter: str) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4)
-    notebook.cells = [cell for cell in notebook.cells if not is_aside(cell)]
+    left_out = {*ASIDE, NEEDS_MODEL}
+    notebook.cells = [cell for cell in notebook.cells if not left_out & set(cell.metadata.get("tags", []))]
     FOLDER.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         (FOLDER.parent / "frameworks").symlink_to(ROOT / "frameworks")  # one chapter reads them from beside its folder

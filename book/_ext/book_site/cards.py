@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from book_site.phrases import RUNNING_TIME
 
-from .references import list_chapters
+from .references import list_parts
 
 
 def read_opening(notebook: dict[str, Any]) -> tuple[str, str, str]:
@@ -29,14 +29,20 @@ def find_picture(notebook: dict[str, Any]) -> str | None:
 
 
 class ChapterCards(SphinxDirective):
-    """A list of the chapters in the order of the table of contents."""
+    """A list of the chapters in the order of the table of contents, part by part."""
 
     def run(self) -> list[nodes.Node]:
         """Read the notebooks, and store their pictures beside those of the pages."""
-        names = list_chapters(self.env.app)
-        if self.env.app.tags.has("paper"):
-            return self.parse_text_to_nodes("\n".join(map(self.write_line, names)))
-        return [nodes.enumerated_list("", *map(self.make_card, names), classes=["chapter-cards"])]
+        shown, first = list[nodes.Node](), 1
+        for part, names in list_parts(self.env.app):
+            if self.env.app.tags.has("paper"):
+                lines = [f"{number}. {self.write_line(name)}" for number, name in enumerate(names, first)]
+                shown += self.parse_text_to_nodes("\n".join([f"**{part}**", "", *lines]))
+            else:
+                cards = nodes.enumerated_list("", *map(self.make_card, names), classes=["chapter-cards"], start=first)
+                shown += [nodes.rubric("", part, **{"heading-level": 3}), cards]
+            first += len(names)
+        return shown
 
     def read_chapter(self, name: str) -> dict[str, Any]:
         """The notebook of a chapter, on which the page then depends."""
@@ -47,7 +53,7 @@ class ChapterCards(SphinxDirective):
     def write_line(self, name: str) -> str:
         """A chapter in the words of its card."""
         title, opening, time = read_opening(self.read_chapter(name))
-        return f"1. [](/{name}.ipynb){'' if title.endswith('?') else '.'} {opening} Runs in {time}."
+        return f"[](/{name}.ipynb){'' if title.endswith('?') else '.'} {opening} Runs in {time}."
 
     def make_card(self, name: str) -> nodes.list_item:
         """The card of one chapter; its title is the link, its picture says nothing that the text does not."""

@@ -18,6 +18,13 @@ ORDINARY = {"adam", "bucket", "clarity", "excess", "frequency", "gate", "memory"
 ORDINARY |= {"spread", "temperature", "twins", "value"}
 
 
+def list_parts(app: Sphinx) -> list[tuple[str, list[str]]]:
+    """The parts of the table of contents that hold chapters: the name of each, and its chapters."""
+    parts = cast(Any, app.env).external_site_map.root.subtrees  # by sphinx-external-toc
+    listed = ((part.caption or "", [name for name in part.files() if name.startswith("notebooks/")]) for part in parts)
+    return [(caption, chapters) for caption, chapters in listed if chapters]
+
+
 def list_chapters(app: Sphinx) -> list[str]:
     """The chapters in the order of the table of contents."""
     return list_notebooks(app, "notebooks/")

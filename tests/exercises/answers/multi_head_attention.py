@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 import d2lmini as d2l
@@ -103,45 +103,33 @@ def filled(fill: float) -> Callable[..., Tensor]:
 PARAMETERS = 4 * 512**2
 
 
-def per_head(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
-    padding = ~shown(valid_lens, X.shape[1])
-    return mha(X, X, X, key_padding_mask=padding, average_attn_weights=False)[1]
+def explained(A: Tensor, C: Tensor) -> Tensor:
+    """The covariance of the best read-outs."""
+    return C @ A.T @ torch.linalg.pinv(A @ C @ A.T) @ A @ C
 
 
-def shown(lens: Tensor, n: int) -> Tensor:
-    return torch.arange(n) < lens[:, None]
+def measure(weights: Tensor, C: Tensor) -> float:
+    return float((C - explained(weights, C)).trace() / C.trace())
 
 
-def by_hand(
-    mha: nn.MultiheadAttention,
-    X: Tensor,
-    valid_lens: Tensor,
-    *,
-    mask: Callable[[Tensor, Tensor], Tensor] = lambda s, may: s.masked_fill(~may, -math.inf),
-) -> Tensor:
-    """From the matrix of the layer, with its bias."""
-    projected = X @ mha.in_proj_weight.T + (0 if mha.in_proj_bias is None else mha.in_proj_bias)
-    Q, K, _ = (part.unflatten(2, (mha.num_heads, -1)).transpose(1, 2) for part in projected.chunk(3, 2))
-    scores = Q @ K.mT / math.sqrt(Q.shape[3])
-    return mask(scores, shown(valid_lens, X.shape[1])[:, None, None]).softmax(-1)
+def by_numpy(weights: Tensor, covariance: Tensor) -> Any:
+    A, C = weights.numpy().astype(float), covariance.numpy().astype(float)
+    factors = np.linalg.lstsq(A @ C @ A.T, A @ C, rcond=None)[0]
+    return 1 - np.trace(C @ A.T @ factors) / np.trace(C)
 
 
-def maps_one_by_one(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
-    maps = torch.zeros(len(X), mha.num_heads, X.shape[1], X.shape[1])
-    for e, length in enumerate(valid_lens.tolist()):
-        own = X[e : e + 1]
-        maps[e, :, :, :length] = mha(own, own[:, :length], own[:, :length], average_attn_weights=False)[1][0]
-    return maps
+def word_by_word(weights: Tensor, C: Tensor) -> float:
+    inner = torch.linalg.pinv(weights @ C @ weights.T)
+    return sum(float(C[i, i] - C[i] @ weights.T @ inner @ weights @ C[i]) for i in range(len(C))) / float(C.trace())
 
 
-def batch_last(mha: nn.MultiheadAttention, X: Tensor, valid_lens: Tensor) -> Tensor:
-    mha.batch_first = False
-    padding = ~shown(valid_lens, X.shape[1])
-    return mha(*[X.transpose(0, 1)] * 3, key_padding_mask=padding, average_attn_weights=False)[1]
+def by_inverse(weights: Tensor, C: Tensor) -> float:
+    return 1 - (C @ weights.T @ torch.linalg.inv(weights @ C @ weights.T) @ weights @ C).trace() / C.trace()
 
 
-def maps_filled(fill: float) -> Callable[..., Tensor]:
-    return lambda *given: by_hand(*given, mask=lambda s, may: s.masked_fill(~may, fill))
+def by_limit(weights: Tensor, C: Tensor, **limits: float) -> float:
+    A, C = weights.double(), C.double()
+    return float(1 - (C @ A.T @ torch.linalg.pinv(A @ C @ A.T, **limits) @ A @ C).trace() / C.trace())
 
 
 RIGHT: dict[str, list[Any]] = {
@@ -149,7 +137,8 @@ RIGHT: dict[str, list[Any]] = {
     "predict-heads": [(8, PARAMETERS, 1), np.array([8, PARAMETERS, 1])],
     "multi-head-attention": [by_einsum, by_loop, attend_in_numpy],
     "debug-multi-head": [heads(), heads_outside, example_by_example],
-    "weights-per-head": [per_head, by_hand, maps_one_by_one],
+    "measure-heads": [measure, by_numpy, word_by_word],
+    "use-heads": [(2 / 3, 1 / 3, 0, 1 / 3), torch.tensor([2 / 3, 1 / 3, 1e-9, 1 / 3])],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -163,7 +152,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-multi-head", filled(-1e30), "below every score"),
     ("debug-multi-head", heads(renormalised), "Mask before it"),
     ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens.flip(0), h), "compare with a loop"),
-    ("weights-per-head", maps_filled(-1e38), "below every score"),
-    ("weights-per-head", batch_last, "batch_first stay as they are"),
-    ("weights-per-head", lambda mha, X, lens: per_head(mha.double(), X.double(), lens), "Its dtype"),
+    ("measure-heads", lambda A, C: by_limit(A, C, rtol=1e-3), "a limit has to be relative"),
+    ("measure-heads", by_inverse, "Does your way?"),
+    ("measure-heads", lambda A, C: measure(A, C) + 2e-3, "if you draw numbers, chance is left"),
+    ("use-heads", (0.7, 1 / 3, 0, 1 / 3), "choose any weights"),
+    ("use-heads", (2 / 3, 1 / 3, 0.1, 1 / 3), "solved for the words"),
+    ("use-heads", (2 / 3, 1 / 3, 0, 0.35), "something in common"),
 ]

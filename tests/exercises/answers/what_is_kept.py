@@ -50,6 +50,7 @@ RIGHT: dict[str, list[Any]] = {
     "three-caches": [(128, 68.625, 512), (128, 68.6, 511.9)],
     "linear-step": [step, step_in_numpy],
     "debug-window": [write, cut_before],
+    "other-lengths": [(65, 17, 69), [65.0, 17.0, 69.0]],
 }
 WRONG: list[tuple[str, Any, str]] = [
     ("three-caches", (100, 68.625, 512), "multiply"),
@@ -58,4 +59,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("debug-window", keep_all, "leaves the cache"),
     ("debug-window", cut_by_a_negative_number, "all of K"),
     ("debug-window", lambda *given: write(*given)[0], "in a tuple"),
+    ("other-lengths", (100, 17, 69), "two formulas"),
+    ("other-lengths", (65, 17, 100), "how many tokens back"),
 ]

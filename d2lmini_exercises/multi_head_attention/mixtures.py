@@ -1,13 +1,11 @@
-"""Checkers of the chapter "Half of what is asked"."""
+"""What several heads, each a fixed mixture, leave of what is asked."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, list_in_order, prediction, read_number
-
-list_in_order("measure-heads", "use-heads")
+from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, prediction, read_number
 
 _EQUAL = "here one mixture follows from the others, or a word never varies: a pseudo-inverse bears that. Does your way?"
 _SMALL = "what is too small to count in your code? No mixture follows from the others here: a limit has to be relative"
@@ -104,7 +102,7 @@ exercise(
     },
     claim="it is the relative squared error of the best linear read-out",
     verified="right for one to three heads, of related, uneven and silent words, and for two heads that are the same",
-    hint="write the error of one word as in (17.1): what are E[v u] and E[u u] now?",
+    hint="write the error of one word as in (3.3): what are E[v u] and E[u u] now?",
     use=use_measure,
 )
 
