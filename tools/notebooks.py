@@ -168,13 +168,15 @@ def list_code(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code" and not cell.source.startswith(SETUP)]
 
 
-def bears_noise(notebook: NotebookNode) -> bool:
-    """Whether a notebook can run under `tools/noise.py`: PyTorch's compilers and FlexAttention refuse to.
+def is_stored(notebook: NotebookNode) -> bool:
+    """Whether a notebook takes minutes, so that only `make bench` runs it."""
+    return any(STORED in cell.source for cell in list_code(notebook))
 
-    And what is stored, since it takes minutes, would take them twice.
-    """
-    refused = rf"torch\.export|flex_attention|{STORED}"
-    return not any(re.search(refused, cell.source) for cell in list_code(notebook))
+
+def bears_noise(notebook: NotebookNode) -> bool:
+    """Whether a notebook can run under `tools/noise.py`: PyTorch's compilers and FlexAttention refuse to."""
+    refused = any(re.search(r"torch\.export|flex_attention", cell.source) for cell in list_code(notebook))
+    return not refused and not is_stored(notebook)
 
 
 def find_cover(notebook: NotebookNode) -> str | None:

@@ -34,6 +34,7 @@ from tools.notebooks import (
     find_cover,
     from_text,
     is_edited,
+    is_stored,
     list_chapters,
     list_code,
     locate,
@@ -183,7 +184,12 @@ def run(chapter: str, wanted: str | None = None) -> None:
     words_changed = stored is not None and not by_hand and stored.metadata.get(DIGEST) != digest(notebook)
     same_code = not by_hand and has_same_code(notebook, stored)
     notebook = tidy(chapter, restore_ids(notebook, stored))  # with the outputs of cells that stayed
-    if wanted is None and stored is not None and same_code and is_fresh(chapter, words_changed):
+    if (
+        wanted is None
+        and stored is not None
+        and same_code
+        and (is_stored(notebook) or is_fresh(chapter, words_changed))
+    ):
         how = "its words changed, its outputs were taken along" if words_changed else ""
     else:
         how = run_code(chapter, notebook, read_seed() if bears_noise(notebook) and not same_code else "")

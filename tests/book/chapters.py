@@ -7,7 +7,9 @@ from typing import Any
 
 import nbformat
 import pytest
+import yaml
 
+from tools import ROOT
 from tools.notebooks import NOTEBOOKS, PAGES, TEXTS, is_chapter, is_notebook, locate
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
@@ -16,6 +18,9 @@ CHAPTERS = sorted(TEXT_CHAPTERS & NOTEBOOK_CHAPTERS)
 
 TEXT_PAGES = {path.stem for path in TEXTS.glob("*.md") if is_notebook(path)} - TEXT_CHAPTERS
 NOTEBOOK_PAGES = {path.stem for path in PAGES.glob("*.ipynb")}
+
+SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"].get("config", {})
+COMPLETE = set(SETTINGS.get("complete_chapters", []))
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
 each_notebook = pytest.mark.parametrize("chapter", [*CHAPTERS, *sorted(TEXT_PAGES & NOTEBOOK_PAGES)])

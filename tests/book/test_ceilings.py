@@ -3,17 +3,13 @@
 import re
 
 import pytest
-import yaml
 from book_site.phrases import SUMMARY, TAKEAWAY
 
-from tests.book.chapters import each_chapter, read_text
-from tools import ROOT
+from tests.book.chapters import COMPLETE, each_chapter, read_text
 from tools.ceilings import CEILINGS, count_words, find_exceeded, measure
 
 pytestmark = pytest.mark.recipe("A chapter")
 
-SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"].get("config", {})
-COMPLETE = set(SETTINGS.get("complete_chapters", []))
 # Summaries that still are the list of the sentences above: to be written anew, chapter by chapter.
 REPEATED = COMPLETE
 

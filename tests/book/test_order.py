@@ -6,24 +6,25 @@ import pytest
 from book_site.phrases import EXERCISES, PREREQUISITES
 from book_site.references import ORDINARY
 
-from tests.book.chapters import each_chapter, read_text
-from tests.book.test_ceilings import COMPLETE
+from tests.book.chapters import COMPLETE, each_chapter, read_text
 from tools.ceilings import list_texts, read
 from tools.notebooks import TEXTS, list_chapters
+from tools.notebooks import read as read_file
 
 pytestmark = pytest.mark.recipe("A chapter")
 
 ORDER = list_chapters()
 ENTRY = re.compile(r"^## (.+)\n\n.+ Explained in \[.+\]\(\.\./notebooks/([\w-]+)\.ipynb", re.MULTILINE)
-EXPLAINED = dict(ENTRY.findall((TEXTS / "glossary.md").read_text("utf-8")))  # a term, and its chapter
+GLOSSARY = read_file(TEXTS / "glossary.md") or ""  # a small book has none
+EXPLAINED = dict(ENTRY.findall(GLOSSARY))  # a term, and its chapter
 LINK = re.compile(r"\]\(([\w-]+)\.ipynb")
 UNREAD = re.compile(r"\]\([^)]*\)|`[^`]*`|\$[^$]*\$")  # what is no word of a sentence
 
 
 @each_chapter
 def test_the_prerequisites_of_a_chapter_stand_before_it(chapter: str) -> None:
-    (line,) = re.findall(rf"^\*\*{PREREQUISITES}\*\*.*", read_text(chapter), re.MULTILINE)
-    needed = LINK.findall(line.partition("Symbols")[0])
+    lines = re.findall(rf"^\*\*{PREREQUISITES}\*\*.*?(?=Symbols|$)", read_text(chapter), re.MULTILINE)
+    needed = LINK.findall("".join(lines))
     later = [name for name in needed if ORDER.index(name) >= ORDER.index(chapter)]
     assert not later, f"book/{chapter}.md: {later} come later"
 

@@ -12,7 +12,7 @@ from book_site.phrases import DOUBTS
 from bs4 import BeautifulSoup
 
 from tests.colours import contrast
-from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SITE, WRITTEN, ids, soup
+from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SETTINGS, SITE, WRITTEN, ids, soup
 from tools.notebooks import NOTEBOOKS, ROOT, TEXTS
 
 STYLE = (ROOT / "d2lmini/figures/style.mplstyle").read_text("utf-8")
@@ -26,7 +26,7 @@ def squeeze(text: str) -> str:
 def test_each_source_has_its_page_and_there_is_no_other() -> None:
     folders = ("book", "notebooks", "pages")
     built = {str(path.relative_to(SITE)) for folder in folders for path in (SITE / folder).glob("*.html")}
-    assert built == set(PAGES)
+    assert built == {*PAGES, *(f"{old}.html" for old in SETTINGS["redirects"])}
     assert "book/intro.html" in (SITE / "index.html").read_text("utf-8")
 
 

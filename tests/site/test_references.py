@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.site.pages import CHAPTERS, COMPLETE, FILES, PAGES, soup
+from tests.site.pages import CHAPTERS, COMPLETE, FILES, PAGES, SETTINGS, ids, soup
 
 
 def chapter_number(page: str) -> str:
@@ -66,3 +66,11 @@ def test_a_preview_shows_the_formula_and_escape_hides_it(visit: Callable[[str, s
     word = window.locator("a.preview[href*='glossary.html#']").first
     word.hover()
     assert len(card.inner_text()) > 20 and word.get_attribute("aria-describedby") == "preview-card"
+
+
+def test_an_old_address_leads_to_a_place_that_is_there() -> None:
+    for old, new in SETTINGS["redirects"].items():
+        page, _, anchor = new.partition("#")
+        (refresh,) = soup(f"{old}.html").select("meta[http-equiv=refresh]")
+        assert refresh["content"] == f"0; url={new}" and soup(f"{old}.html").a["href"] == new
+        assert f"notebooks/{page}" in CHAPTERS and anchor in ids(f"notebooks/{page}"), new

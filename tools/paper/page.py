@@ -23,7 +23,7 @@ from tools.repository import read_version
 SCREEN = {"jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphinx_book_theme"}
 SCREEN |= {f"sphinx_{name}" for name in ("comments", "copybutton", "multitoc_numbering", "reredirects", "thebe")}
 SCREEN |= {"sphinx_togglebutton"}
-SCREEN_SETTINGS = ("html_", "redirects", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
+SCREEN_SETTINGS = ("html_", "redirect", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
 
 
 def open_cells(app: Sphinx, doctree: nodes.document) -> None:
