@@ -5,7 +5,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.engine import Case, Number, draw, exercise, list_in_order, prediction
+from d2lmini_exercises.engine import (
+    APART,
+    LOW,
+    NOTHING,
+    OVERFLOW,
+    ROWS,
+    Case,
+    Number,
+    draw,
+    exercise,
+    list_in_order,
+    prediction,
+)
 
 
 def pool(scores: Tensor, values: Tensor, *, total: bool = True, mixed: bool = True, divide: bool = True) -> Tensor:
@@ -30,10 +42,11 @@ exercise(
             f"scores = torch.tensor([-1000.0, -999, -1001]); {VALUES}",
             hint="no score is above -998, and exp(-1000) is 0: with which maximum do you begin?",
         ),
-        Case(
-            f"scores = torch.tensor([-torch.inf, 0, 1]); {VALUES}",
-            hint="as long as the maximum is -inf, -inf minus -inf is NaN: what weight has such a pair?",
+        *(
+            Case(f"scores = torch.tensor({scores}); {VALUES}".replace("inf", "torch.inf"), hint=NOTHING)
+            for scores in ("[-inf, 0, 1]", "[1, 0, -inf]", "[-inf, -inf, 1]")
         ),
+        "scores = torch.tensor([3.0]); values = torch.tensor([[1.0, 2]])",
     ),
     {
         "a new maximum shrinks all that was summed before it": {"total": False, "mixed": False},
@@ -42,8 +55,9 @@ exercise(
         "weights add up to 1: divide by the total at the end": {"divide": False},
     },
     claim="the result is softmax(scores) @ values",
-    verified="one pass, and no score is needed twice",
+    verified="the softmax's mixture, in whatever order the scores come, high, low or minus infinity",
     hint="write down the maximum, the total and the mixture after each pair",
+    untried="that it is one loop and no softmax, gradients, other dtypes, how fast it is",
 )
 
 
@@ -75,6 +89,16 @@ exercise(
         draw(3, O1=(3, 2), L1=(3,), O2=(3, 2), L2=(3,)),
         Case(
             f"{HALVES}; L1, L2 = L1 + 1000, L2 + 1001", hint="exp(1000) is infinite: subtract before you take the exp"
+        ),
+        *(
+            # the one half far above the other, then one query far above the other in both
+            Case(
+                f"O1 = torch.tensor([[1.0], [3.0]]); O2 = torch.tensor([[2.0], [5.0]]); L1, L2 = torch.tensor({L})",
+                hint="which of the two is larger, differs from query to query: take that one away before each exp",
+                tolerance=2e-3,  # float32 has no more digits of 3000
+            )
+            for a, b in APART
+            for L in ([[a, a], [b, b]], [[a, b], [b, a]], [[a, b], [a, b]])
         ),
     ),
     {
@@ -118,7 +142,26 @@ INPUTS = draw(0, Q=(8, 2), K=(8, 2), V=(8, 3))
 exercise(
     "debug-tiles",
     attend,
-    [f"{INPUTS}; rows, columns = {rows}, {columns}" for rows, columns in ((4, 2), (2, 2), (2, 4), (8, 1), (1, 8))],
+    [
+        *(f"{INPUTS}; rows, columns = {rows}, {columns}" for rows, columns in ((4, 2), (2, 2), (2, 4), (8, 1), (1, 8))),
+        *(
+            Case(
+                f"Q = torch.tensor([[{a}], [{b}]]); K = torch.ones(2, 1); V = torch.tensor([[1.0], [3.0]]); "
+                f"rows, columns = 2, {columns}",
+                hint=ROWS,
+                claim="it is exact, whatever the scores",
+            )
+            for a, b in APART
+            for columns in (2, 1)
+        ),
+        Case(f"{draw(1, most=60, Q=(4, 2), K=(4, 2), V=(4, 3))}; rows, columns = 2, 4", hint=OVERFLOW),
+        Case(
+            "Q = torch.tensor([[-1e6], [1.0]]); K = torch.full((2, 1), 1e6); V = torch.tensor([[1.0], [3.0]]); "
+            "rows, columns = 2, 2",
+            hint=LOW,
+        ),
+        "Q = K = torch.ones(1, 1); V = torch.tensor([[7.0]]); rows = columns = 1",
+    ],
     {
         "a tile needs the mask if its last key comes after its first query: not only where j is i": {
             "begin": lambda i, j: 1 if i == j else None
@@ -131,9 +174,9 @@ exercise(
         "the future is not hidden": {"begin": lambda i, j: None},
     },
     claim="query i attends to the keys up to i, whatever the tiles are",
-    verified="the tiles are a matter of memory, and change no number",
+    verified="the tiles change no number, also where rows have scores far apart",
     hint="list, for one tile, the positions of its queries and of its keys: which pairs are hidden?",
-    untried="other dtypes, a GPU, how fast it is",
+    untried="how much memory it takes, gradients, other dtypes, a GPU, how fast it is",
 )
 
 

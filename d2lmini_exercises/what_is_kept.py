@@ -8,6 +8,7 @@ from torch import Tensor
 
 from d2lmini_exercises.engine import (
     IN_PLACE,
+    OVERFLOW,
     Case,
     Number,
     WrongAnswer,
@@ -138,11 +139,12 @@ def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> A
     return torch.stack(outputs)
 
 
+FAR_APART = Case(f"{draw(1, most=60, queries=(5, 2), keys=(5, 2), values=(5, 3))}; w = 4", hint=OVERFLOW)
 TEXT = draw(0, queries=(6, 2), keys=(6, 2), values=(6, 3))
 exercise(
     "debug-window",
     write_all,
-    (f"{TEXT}; w = 3", f"{TEXT}; w = 2", f"{TEXT}; w = 6", Case(f"{TEXT}; w = 1", hint=ALONE)),
+    (f"{TEXT}; w = 3", f"{TEXT}; w = 2", f"{TEXT}; w = 6", Case(f"{TEXT}; w = 1", hint=ALONE), FAR_APART),
     {
         "the next query sees itself as well: how many others, if it sees w tokens?": {"sees": lambda w: w + 1},
         "a query sees w tokens, itself included: yours sees one fewer": {"sees": lambda w: max(w - 1, 1)},

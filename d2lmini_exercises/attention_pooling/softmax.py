@@ -8,7 +8,19 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.engine import LOW, OUTWEIGHED, OVERFLOW, Case, Number, WrongAnswer, draw, exercise, prediction
+from d2lmini_exercises.engine import (
+    APART,
+    LOW,
+    OUTWEIGHED,
+    OVERFLOW,
+    ROWS,
+    Case,
+    Number,
+    WrongAnswer,
+    draw,
+    exercise,
+    prediction,
+)
 
 
 def softmax(
@@ -67,6 +79,15 @@ exercise(
                 ([[[-3, -3, -3]], [[-3, -3, -3]]], [1, 1], "2.0**125", LOW),
             )
             for dtype in (torch.float32, torch.float64)
+        ),
+        *(
+            Case(
+                f"X = torch.tensor([[[{a}, {a}, 0], [{b}, {b}, 0]]]); valid_lens = torch.tensor([2])",
+                ROWS,
+                "rows far apart do not disturb each other",
+                trained=False,
+            )
+            for a, b in APART
         ),
         *(
             Case(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.engine import LOW, Case, WrongAnswer, draw, exercise, expect_pair, expect_shape
+from d2lmini_exercises.engine import APART, LOW, ROWS, Case, WrongAnswer, draw, exercise, expect_pair, expect_shape
 
 _KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
 _SLICE = "a window of 1 leaves no old key: does a slice [-k:] do what you want where k is 0?"
@@ -147,6 +147,15 @@ exercise(
             "W_q = -1e30 * W_k; window = 3",
             LOW,
             "a first token sees itself alone",
+        ),
+        *(
+            Case(
+                f"X = torch.tensor([[[{a}], [{a / 2}]], [[{b}], [{b / 2}]]]); other = None; P = torch.zeros(4, 1); "
+                "W_q = W_k = W_v = torch.eye(1); window = 2",
+                ROWS,
+                "examples far apart do not disturb each other",
+            )
+            for a, b in APART
         ),
         *(
             Case(

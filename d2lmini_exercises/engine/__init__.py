@@ -11,18 +11,21 @@ from d2lmini_exercises.engine.core import (
     is_near,
     list_in_order,
 )
-from d2lmini_exercises.engine.edge_cases import FAR, LOW, OUTWEIGHED, OVERFLOW
+from d2lmini_exercises.engine.edge_cases import APART, FAR, LOW, NOTHING, OUTWEIGHED, OVERFLOW, ROWS
 from d2lmini_exercises.engine.equality import IN_PLACE, are_equal
 from d2lmini_exercises.engine.exercise import Case, call, draw, exercise
 from d2lmini_exercises.engine.prediction import Number, prediction
 from d2lmini_exercises.engine.reports import WrongAnswer, shorten
 
 __all__ = [
+    "APART",
     "FAR",
     "IN_PLACE",
     "LOW",
+    "NOTHING",
     "OUTWEIGHED",
     "OVERFLOW",
+    "ROWS",
     "Case",
     "Mistakes",
     "Number",

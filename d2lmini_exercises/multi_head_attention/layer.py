@@ -8,7 +8,7 @@ from torch import Tensor
 
 from d2lmini.attention.layout import transpose_output, transpose_qkv
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.engine import LOW, OUTWEIGHED, OVERFLOW, Case, Number, draw, exercise, prediction
+from d2lmini_exercises.engine import APART, LOW, OUTWEIGHED, OVERFLOW, ROWS, Case, Number, draw, exercise, prediction
 
 # A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
 prediction(
@@ -236,6 +236,15 @@ exercise(
                 ([[0, 0, 3], [0, 3, 3]], [2, 1], OUTWEIGHED),
                 ([[-1, -2, -2], [-1, -1, -1]], [2, 1], LOW),
             )
+        ),
+        *(
+            Case(
+                f"Q = torch.tensor([[[{a}] * 2, [{b}] * 2]]); K = torch.ones(1, 2, 2); "
+                "V = torch.tensor([[[1.0, 2], [3, 4]]]); valid_lens = torch.tensor([2]); num_heads = 2",
+                ROWS,
+                "queries far apart do not disturb each other",
+            )
+            for a, b in APART
         ),
     ],
     {

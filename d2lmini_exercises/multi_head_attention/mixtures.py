@@ -9,6 +9,7 @@ from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, predic
 
 _EQUAL = "here one mixture follows from the others, or a word never varies: a pseudo-inverse bears that. Does your way?"
 _SMALL = "what is too small to count in your code? No mixture follows from the others here: a limit has to be relative"
+_NEARLY = "nearly: were numbers drawn, or was something added before a matrix was inverted? C itself needs neither"
 _ONE, _TWO = [[0.5, 0.3, 0.2]], [[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]]
 _PLAIN = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 _UNEVEN = [[1.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 9.0]]
@@ -38,14 +39,14 @@ def measure(
 
 
 def use_measure(answer: Any, weights: Tensor, covariance: Tensor) -> Any:
-    """The error, unless a matrix has no inverse, or chance is left in it."""
+    """The error, unless a matrix has no inverse, or something is left in it that C does not have."""
     claim = "it is the relative squared error of the best linear read-out"
     try:
         found = read_number(answer(weights, covariance))
     except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
         raise WrongAnswer(claim, _EQUAL, got="a singular matrix") from error
     if 1.5e-3 < abs(found - float(measure(weights, covariance))) < 0.01:
-        raise WrongAnswer(claim, "nearly: if you draw numbers, chance is left. C itself needs none", got=found)
+        raise WrongAnswer(claim, _NEARLY, got=found)
     return found
 
 

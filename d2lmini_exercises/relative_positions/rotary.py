@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.positions.rotary import turn
-from d2lmini_exercises.engine import draw, exercise
+from d2lmini_exercises.engine import ROWS, Case, draw, exercise
 
 
 def attend(
@@ -43,10 +43,13 @@ VALUES: Any = {"value": torch.arange}
 exercise(
     "debug-rotary",
     attend,
-    tuple(
-        draw(seed, most=1, Q=(m, p), K=(n, p), V=(n, p))
-        for seed, (m, n, p) in enumerate(((3, 5, 12), (4, 4, 8), (1, 7, 4), (2, 14, 64)))
-    ),
+    [
+        *(
+            draw(seed, most=1, Q=(m, p), K=(n, p), V=(n, p))
+            for seed, (m, n, p) in enumerate(((3, 5, 12), (4, 4, 8), (1, 7, 4), (2, 14, 64)))
+        ),
+        Case(f"{draw(4, Q=(4, 4), K=(5, 4), V=(5, 4))}; Q[0] *= 3000", hint=ROWS, tolerance=1e-3),
+    ],
     {
         "the queries are the last tokens: where does the first of them stand?": (
             FIRST,

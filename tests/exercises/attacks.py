@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 Change = Callable[[Any, tuple[Any, ...], int], Any]  # what was returned, for which arguments, in which call
 
@@ -212,3 +214,54 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "text": lambda: "7",
     "dict": lambda: {"a": 1.0},
 }
+
+
+def softmax_with(prepare: Callable[[Tensor, int], Tensor]) -> Callable[[Tensor, int], Tensor]:
+    """A softmax that prepares its scores in another way than by each row's own maximum."""
+
+    def softmax(scores: Tensor, dim: int) -> Tensor:
+        powers = prepare(scores, dim).exp()
+        return powers / powers.sum(dim, keepdim=True)
+
+    return softmax
+
+
+# What people write who have understood the formula and not the overflow, or the mask: right where scores are mild.
+SOFTMAXES: dict[str, Callable[[Tensor, int], Tensor]] = {
+    "no maximum": softmax_with(lambda scores, _: scores),
+    "one maximum for all rows": softmax_with(lambda scores, _: scores - scores.max()),
+    "one maximum for a matrix": softmax_with(
+        lambda scores, _: scores - (scores.amax((-2, -1), keepdim=True) if scores.dim() > 1 else scores.max())
+    ),
+    "a limit": softmax_with(lambda scores, _: scores.clamp(-80, 80)),
+    "a finite penalty": lambda scores, dim: scores.masked_fill(scores == -torch.inf, -1e9).softmax(dim),
+}
+
+
+def replace_softmax(answer: Callable[..., Any], kind: str, patch: pytest.MonkeyPatch) -> tuple[Any, list[bool]]:
+    """The answer with another softmax, and for each call of it whether it must show: where rows or a mask need more."""
+    other, needed = SOFTMAXES[kind], list[bool]()
+
+    def softmax(scores: Tensor, dim: int | None = -1, *_: Any, **__: Any) -> Tensor:
+        dim = -1 if dim is None else dim
+        rows = scores.numel() // scores.shape[dim]
+        rows = rows if kind != "one maximum for a matrix" or scores.dim() < 2 else scores.shape[-2]
+        masked = bool((scores == -torch.inf).any())
+        needed.append(masked if kind == "a finite penalty" else rows > 1 or not kind.startswith("one"))
+        patch.undo()  # what `other` calls is PyTorch's own
+        found = other(scores, dim)
+        enter()
+        return found
+
+    def enter() -> None:
+        for place, name in ((F, "softmax"), (torch, "softmax"), (Tensor, "softmax")):
+            patch.setattr(place, name, softmax)
+
+    def changed(*args: Any, **kwargs: Any) -> Any:
+        enter()
+        try:
+            return answer(*args, **kwargs)
+        finally:
+            patch.undo()
+
+    return changed, needed

@@ -15,7 +15,17 @@ import d2lmini as d2l
 from d2lmini_exercises import list_exercises
 from d2lmini_exercises.engine import sandbox
 from tests.exercises.answers import RIGHT
-from tests.exercises.attacks import FORMS, HOSTILE, UNTRAINED, WRONGS, Change, alter, take_example
+from tests.exercises.attacks import (
+    FORMS,
+    HOSTILE,
+    SOFTMAXES,
+    UNTRAINED,
+    WRONGS,
+    Change,
+    alter,
+    replace_softmax,
+    take_example,
+)
 
 pytestmark = pytest.mark.recipe("An exercise")
 
@@ -26,6 +36,8 @@ KNOWN = {
     **{("debug-masked-softmax", kind): _DTYPE for kind in ("float64", "float16", "bfloat16")},
     ("debug-maximum", "float16"): "its states reach -1e30, which is no number in float16",
     ("measure-heads", "bfloat16"): "three digits are asked for, and bfloat16 has two",
+    **{("measure-saturation", kind): "its queries and keys are drawn, of spread 1" for kind in [*SOFTMAXES][:4]},
+    **{("measure-window", kind): "no score is above 0" for kind in ("no maximum", "a limit")},
     ("test-decoder", "arguments"): "each decoder is given once, so that nobody sees what becomes of it",
 }
 
@@ -106,6 +118,15 @@ def test_what_is_not_asked_for_is_refused_in_a_few_lines(name: str, kind: str) -
     answer = HOSTILE[kind]
     out = run(name, answer() if name in NUMBERS else lambda *_, **__: answer())
     assert out.startswith("✗") and len(out) < 1500, out
+
+
+@parametrize(FUNCTIONS, SOFTMAXES)
+def test_a_softmax_that_holds_for_mild_scores_alone_is_refused(name: str, kind: str) -> None:
+    for right in filter(callable, RIGHT[name]):
+        with pytest.MonkeyPatch.context() as patch:
+            answer, needed = replace_softmax(right, kind, patch)
+            out = run(name, answer)
+        assert out.startswith("✗") or not any(needed), out
 
 
 def loop(*_: Any, **__: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tools.marking import __main__ as marking
 from tools.marking import sandbox
-from tools.marking.plan import read_book, read_code
+from tools.marking.plan import read_book, read_main
 from tools.marking.report import Mark, write_page
 from tools.notebooks import NOTEBOOKS
 from tools.student import remove_solutions
@@ -23,10 +23,11 @@ BEGIN = "import math, os, sys\nimport torch\nimport d2lmini as d2l"
 # The other answers of the chapter: not attempted, so that no cell of the chapter is needed for them.
 ASKED = set(read_book()["attention-pooling"].values()) - {"mixtures"}
 OTHERS = " = ".join(filter(str.isidentifier, ASKED))
+ANSWER = "mixtures = (10, 12, 7)"
 PREDICT = 'mixtures = {}\nd2l.check("predict-mixture", mixtures)'
 RIGHT, WRONG = PREDICT.format("(10, 12, 7)"), PREDICT.format("(14, 12, 7)")
 CHAPTER = NOTEBOOKS / "attention-pooling.ipynb"
-STARTER = next(source for source in read_code(CHAPTER) if "debug-" in source)
+STARTER = next(source for source in read_main(CHAPTER) if "debug-" in source)
 DEAF = "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass"
 REPLACE = "from d2lmini_exercises.engine import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'"
 LIAR = "class Liar:\n    def __iter__(self):\n        print('✓ predict-mixture: so')\n        return iter((1, 2, 3))"
@@ -54,7 +55,19 @@ HANDED_IN: dict[str, tuple[list[str], str, str]] = {
     "exits": (["sys.exit(0)", RIGHT], "right", ""),
     "ends-itself": ([RIGHT, "os._exit(0)"], "right", ""),
     "ends-itself-first": (["os._exit(0)", RIGHT], FAILED, "ended its own process"),
-    "attention-pooling-without-check": (["mixtures = (10, 12, 7)"], "right", "removed"),
+    "attention-pooling-without-check": ([ANSWER], "right", "its check was not recognised"),
+    # A check that is written in another way is one; where it cannot be found, nobody is accused.
+    "timed": ([f"%%time\n{RIGHT}"], "right", ""),
+    "timed-check": ([f'{ANSWER}\n%time d2l.check("predict-mixture", mixtures)'], "right", ""),
+    "plots": ([f"%matplotlib inline\n{RIGHT}"], "right", ""),
+    "imports-check": ([f'from d2lmini import check as c\n{ANSWER}\nc("predict-mixture", mixtures)'], "right", ""),
+    "by-keywords": ([f'{ANSWER}\nd2l.check(answer=mixtures, name="predict-mixture")'], "right", ""),
+    "attention-pooling-by-name": (
+        [f'name = "predict-mixture"\n{ANSWER}\nd2l.check(name, mixtures)'],
+        "right",
+        "not rec",
+    ),
+    "with-a-mark": ([RIGHT], "right", ""),
     # What the book asks for is not there.
     "check-edited": (['d2l.check("predict-mixture", (10, 12, 7))'], FAILED, "asks for (10, 12, 7); which is right"),
     "check-replaced": (["d2l.check = lambda *a, **k: print('✓ predict-mixture: fine')", WRONG], "wrong", HINT),
@@ -94,6 +107,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     folder = tmp_path_factory.mktemp("returned")
     for name, (cells, _, _) in HANDED_IN.items():
         write(folder / f"{name}.ipynb", cells)
+    marked = folder / "with-a-mark.ipynb"
+    marked.write_text(f"\ufeff{marked.read_text('utf-8')}", "utf-8")  # as some editors save it
     write(folder / "debug-tried.ipynb", [STARTER.replace("return", "return 0 *", 1)])
     for name, (text, _) in {**NO_NOTEBOOKS, "__MACOSX/._right.ipynb": ("", "")}.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -126,6 +141,7 @@ def test_a_mark_is_what_the_answer_deserves(marks: dict[str, dict[str, str]], na
     _, result, said = HANDED_IN[name]
     mark = marks[name.partition("/")[0]]
     assert mark["result"] == result and said in mark["hint"] + mark["remark"], mark
+    assert said or "recognised" not in mark["remark"], mark
 
 
 @pytest.mark.parametrize("name", NO_NOTEBOOKS)

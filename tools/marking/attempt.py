@@ -22,6 +22,13 @@ from d2lmini_exercises.engine.sandbox import limit_time
 _check, _limit_time, _dumps, _write, _CHECKERS = d2l.check, limit_time, json.dumps, os.write, dict(core._CHECKERS)
 
 
+class Shell(InteractiveShell):
+    """A shell that accepts `%matplotlib inline`, and shows nothing."""
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """There is no screen."""
+
+
 def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) -> str:
     """What the check prints of an answer; or why there is none."""
     out = io.StringIO()
@@ -41,7 +48,7 @@ def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) 
 def main() -> None:
     """Run and check what the plan on the standard input says."""
     plan, file = json.load(sys.stdin), int(sys.argv[1])
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
 
     def tell(**said: Any) -> None:
         _write(file, (_dumps({"word": plan["word"], **said}) + "\n").encode())

@@ -2,15 +2,18 @@
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
+from nbformat import NotebookNode
 
 from tools.notebooks import NOTEBOOKS, is_aside
 
+TIMED = re.compile(r"^\s*%%?(?:time|capture)\b[ \t]*\n?", re.MULTILINE)  # a magic before code that runs as it is
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 
@@ -27,18 +30,22 @@ class Question:
     ticked: bool = False  # the stored output of the notebook says that it is right
 
 
-def read_code(path: Path, *, folded: bool = True) -> list[str]:
-    """The sources of the code cells of a notebook.
+def read_cells(path: Path) -> list[NotebookNode]:
+    """The code cells of a notebook, which an editor may have saved with a byte order mark.
 
     Raises:
         ValueError: if the file is no notebook.
     """
     try:
-        cells = nbformat.read(path, as_version=4).cells
-        code = [cell for cell in cells if cell.cell_type == "code"]
-        return [cell.source for cell in code if folded or not is_aside(cell)]
+        cells = nbformat.reads(path.read_text("utf-8-sig"), as_version=4).cells
+        return [cell for cell in cells if cell.cell_type == "code" and isinstance(cell.source, str)]
     except Exception as error:  # nbformat raises many kinds
         raise ValueError(f"no notebook: {type(error).__name__}") from None
+
+
+def read_main(path: Path) -> list[str]:
+    """The sources of the code cells that are not folded."""
+    return [cell.source for cell in read_cells(path) if not is_aside(cell)]
 
 
 def parse(source: str) -> tuple[ast.Module, str]:
@@ -49,23 +56,24 @@ def parse(source: str) -> tuple[ast.Module, str]:
         return ast.Module([], []), f"its cell is no Python: {type(error).__name__} in line {error.lineno}"
 
 
-def list_checks(source: str) -> dict[str, str]:
-    """The names that a cell checks, each with the code of its answer."""
+def list_checks(source: str, known: Collection[str] = ()) -> dict[str, str]:
+    """The names that a cell checks, each with the code of its answer; a function of any name checks what is known."""
     found: dict[str, str] = {}
-    for node in ast.walk(parse(source)[0]):
-        match node:
-            case ast.Call(
-                func=ast.Attribute(attr="check") | ast.Name(id="check"),
-                args=[ast.Constant(value=str(name)), answer, *_],
-            ):
-                found[name] = ast.unparse(answer)
+    for node in ast.walk(parse(TIMED.sub("", source))[0]):
+        if isinstance(node, ast.Call):
+            by_name = {keyword.arg: keyword.value for keyword in node.keywords}
+            match [*node.args, *(by_name[name] for name in ("name", "answer") if name in by_name)]:
+                case [ast.Constant(value=str(name)), answer, *_]:
+                    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                    if called == "check" or name in known:
+                        found[name] = ast.unparse(answer)
     return found
 
 
 @cache
 def read_book() -> dict[str, dict[str, str]]:
     """The checks of each chapter of the book, as its starters have them."""
-    chapters = {path.stem: read_code(path, folded=False) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    chapters = {path.stem: read_main(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
     return {
         chapter: {name: answer for source in sources for name, answer in list_checks(source).items()}
         for chapter, sources in chapters.items()
@@ -89,7 +97,8 @@ def find_chapter(path: Path, sources: list[str]) -> str:
     Raises:
         ValueError: if it is of none.
     """
-    names = {name for source in sources for name in list_checks(source)}
+    known = {name for checks in read_book().values() for name in checks}
+    names = {name for source in sources for name in list_checks(source, known)}
     shared = {chapter: len(names & checks.keys()) for chapter, checks in read_book().items()}
     best = max(shared, key=lambda chapter: shared[chapter])
     named = [chapter for chapter in read_book() if chapter in path.stem]
@@ -112,15 +121,16 @@ def make_plan(path: Path, *, whole: bool) -> tuple[str, list[str], list[Question
     Raises:
         ValueError: if there is nothing to mark.
     """
-    sources = read_code(path)
+    returned = read_cells(path)
+    sources = [cell.source for cell in returned]
     chapter = find_chapter(path, sources)
-    setup, *book = read_code(NOTEBOOKS / f"{chapter}.ipynb", folded=False)
+    setup, *book = read_main(NOTEBOOKS / f"{chapter}.ipynb")
     cells = [source for source in sources if source != setup]
     if not whole:
         plain = {source for source in book if not list_checks(source)}
         cells = [keep_definitions(source) if source in plain else source for source in cells]
     questions = [ask(name, answer, cells) for name, answer in read_book()[chapter].items()]
-    stored = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
+    stored = [output for cell in returned for output in cell.get("outputs", [])]
     printed = "\n".join(str(output.get("text", "")) for output in stored)
     for question in questions:
         starter, theirs = (find_definitions(some, question.expression) for some in (book, cells))
@@ -131,12 +141,13 @@ def make_plan(path: Path, *, whole: bool) -> tuple[str, list[str], list[Question
 
 def ask(name: str, expression: str, cells: list[str]) -> Question:
     """A check of the book, and what the returned notebook has made of it."""
-    theirs = [(i, checks[name]) for i, checks in enumerate(map(list_checks, cells)) if name in checks]
+    found = [list_checks(cell, {name}) for cell in cells]
+    theirs = [(i, checks[name]) for i, checks in enumerate(found) if name in checks]
     for i, cell in enumerate(cells):
         if not theirs and re.search(rf"check\([\"']{name}[\"']", cell) and (mistake := parse(cell)[1]):
             return Question(name, expression, i, remarks=[mistake])
     if not theirs:
-        return Question(name, expression, len(cells) - 1, remarks=["its check was removed"])
+        return Question(name, expression, len(cells) - 1, remarks=["its check was not recognised"])
     after, answer = theirs[-1]
     same = answer == expression
     return Question(name, expression, after, "" if same else answer, [] if same else [f"its check asks for {answer}"])

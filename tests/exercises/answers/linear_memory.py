@@ -1,6 +1,7 @@
 """Answers to the exercises of "Attention in linear memory"."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ def pool_running_mean(scores: Any, values: Any) -> Any:
     L, mean = scores[0], values[0]
     for s, v in zip(scores[1:], values[1:], strict=True):
         new = torch.logaddexp(L, s)
-        mean, L = (L - new).exp() * mean + (s - new).exp() * v, new
+        if new > -math.inf:
+            mean = (L - new).exp() * mean + (s - new).exp() * v
+        L = new
     return mean
 
 
@@ -48,6 +51,17 @@ def merge_in_numpy(O1: Any, L1: Any, O2: Any, L2: Any) -> Any:
     top = np.maximum(L1, L2)
     a, b = np.exp(L1 - top), np.exp(L2 - top)
     return (a[:, None] * O1 + b[:, None] * O2) / (a + b)[:, None], top + np.log(a + b)
+
+
+def merge_below(top: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Merged by exponentials of what is above `top`."""
+
+    def merge(O1: Any, L1: Any, O2: Any, L2: Any) -> Any:
+        above = top(L1, L2)
+        a, b = (L1 - above).exp(), (L2 - above).exp()
+        return (a[:, None] * O1 + b[:, None] * O2) / (a + b)[:, None], above + (a + b).log()
+
+    return merge
 
 
 def merge_by_sums(O1: Any, L1: Any, O2: Any, L2: Any) -> Any:
@@ -75,6 +89,24 @@ def attend_to_all(Q: Any, K: Any, V: Any, rows: int, columns: int) -> Any:
     return S.masked_fill(torch.ones_like(S).triu(1) > 0, -math.inf).softmax(1) @ V
 
 
+def attend_without_running(top: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Tiles that take something else away than each row's own maximum so far."""
+
+    def attend(Q: Any, K: Any, V: Any, rows: int, columns: int) -> Any:
+        outputs = []
+        for i in range(0, len(Q), rows):
+            total, mixed = torch.zeros(rows, 1), torch.zeros(rows, V.shape[1])
+            for j in range(0, i + rows, columns):
+                S = Q[i : i + rows] @ K[j : j + columns].T
+                hidden = torch.arange(j, j + S.shape[1]) > torch.arange(i, i + rows)[:, None]
+                terms = (S - top(Q[i : i + rows] @ K.T)).exp().masked_fill(hidden, 0)
+                total, mixed = total + terms.sum(1, keepdim=True), mixed + terms @ V[j : j + columns]
+            outputs.append(mixed / total)
+        return torch.cat(outputs)
+
+    return attend
+
+
 RIGHT: dict[str, list[Any]] = {
     "one-pass": [pool, pool_running_mean],
     "two-halves": [merge, merge_in_numpy],
@@ -85,6 +117,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("one-pass", pool_hidden_pairs_too, "what weight has such a pair"),
     ("one-pass", lambda s, v: (s.exp() @ v) / s.exp().sum(), "infinite"),
     ("two-halves", merge_by_sums, "subtract before"),
+    ("two-halves", merge_below(lambda L1, L2: L1), "differs from query to query"),
+    ("two-halves", merge_below(lambda L1, L2: torch.maximum(L1, L2).max()), "differs from query to query"),
     ("two-halves", lambda O1, L1, O2, L2: merge(O1, L1, O2, L2)[0], "in a tuple"),
+    ("debug-tiles", attend_without_running(lambda S: 0), "that row's own maximum"),
+    ("debug-tiles", attend_without_running(lambda S: S.max()), "that row's own maximum"),
     ("predict-bytes", (7, 16, 8.03125), "how many tiles of queries"),
 ]
