@@ -12,6 +12,7 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # No bars in stored outputs and in logs.
 os.environ["TQDM_DISABLE"] = "1"
+os.environ["D2L_PROGRESS"] = ""  # what is run here is nobody's progress
 # Kernels import the package that lies here, even where another copy is installed.
 os.environ["PYTHONPATH"] = str(Path(__file__).parent)
 

@@ -82,9 +82,9 @@ from d2lmini.explore.ranking import explore_ranking as explore_ranking
 
 
 def __getattr__(name: str) -> typing.Any:
-    """`check` is loaded when it is first used: the exercises are a package of their own, which stands on this one."""
-    if name == "check":
-        from d2lmini_exercises import check
+    """`check` and `progress` are loaded when first used: the exercises are a package of their own, above this one."""
+    if name in ("check", "progress"):
+        import d2lmini_exercises
 
-        return check
+        return getattr(d2lmini_exercises, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

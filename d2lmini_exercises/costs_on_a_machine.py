@@ -2,7 +2,7 @@
 
 import math
 
-from d2lmini_exercises.engine import Number, prediction
+from d2lmini_exercises.engine import Number, list_in_order, prediction
 
 
 def fill(bytes_per_pair: float) -> float:
@@ -31,4 +31,11 @@ prediction(
         },
     },
     right="11585 tokens, and 4 GiB for each text that is written",
+)
+
+list_in_order(
+    "What a machine makes of it",
+    {
+        "predict-memory": "Exercise 12.1",
+    },
 )

@@ -129,4 +129,11 @@ exercise(
     use=use_mask,
 )
 
-list_in_order("transposed-kernel", "port-a-layer", "port-a-mask")
+list_in_order(
+    "The same layer, elsewhere",
+    {
+        "transposed-kernel": "Exercise 16.1",
+        "port-a-layer": "Exercise 16.2",
+        "port-a-mask": "Exercise 16.3",
+    },
+)

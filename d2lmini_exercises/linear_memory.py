@@ -208,4 +208,12 @@ prediction(
     right="with square tiles, a quarter of the fast memory means twice the bytes",
 )
 
-list_in_order("one-pass", "two-halves", "debug-tiles", "predict-bytes")
+list_in_order(
+    "Attention in linear memory",
+    {
+        "one-pass": "Exercise 13.1",
+        "two-halves": "Exercise 13.2",
+        "debug-tiles": "Exercise 13.3",
+        "predict-bytes": "Exercise 13.4",
+    },
+)

@@ -283,4 +283,13 @@ prediction(
     right="28 of 40 by luck: fewer than one in a hundred; 21 of 30 are still twice as likely",
 )
 
-list_in_order("predict-bag", "debug-maximum", "effect-of-words", "by-luck", "use-luck")
+list_in_order(
+    "Reading reviews",
+    {
+        "predict-bag": "Exercise 10.1",
+        "debug-maximum": "Exercise 10.2",
+        "effect-of-words": "Exercise 10.3",
+        "by-luck": "Exercise 10.4",
+        "use-luck": "Exercise 10.4",
+    },
+)

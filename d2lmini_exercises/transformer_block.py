@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, list_in_order, prediction
@@ -14,32 +15,23 @@ from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, 
 prediction(
     "predict-block",
     {
-        Number("(a)", 49728, "four d x d projections, two matrices of (6.4) with their biases, two norms"): {
-            "the matrices are all there. (6.4) has two biases, and a norm learns two vectors": 49152,
-            "the norms learn something, too: gamma and b": 49472,
-            "(6.4) has two biases: of which sizes?": 49408,
-            "how many norms are there, and how many vectors does each of them learn?": 49600,
-            "the attention has no bias here": 49984,
-            "the feed-forward network has two matrices": 33344,
-            "the hidden layer has the width 4d": 24960,
-            "that is a decoder block": 66240,
-            "four projections: do not forget W_o": 45632,
+        Number("(a)", 18432, "two matrices, of d on one side and the hidden width on the other"): {
+            "the network has two matrices": 9216,
+            "the hidden layer has the width 4d": 4608,
+            "there are no biases here": 18672,
         },
-        Number("(b)", 128, "three matrices of h x d in place of two of 4d x d"): {
+        Number("(b)", 27648, "a gate has a matrix of its own: how many are there in all?"): {
+            "one of three matrices is missing: W_1, W_2 and W_3": 18432,
+            "three matrices, not four": 36864,
+        },
+        Number("(c)", 128, "three matrices of h x d in place of two of 4d x d"): {
             "that is the width of the plain network": 192,
             "two of the three matrices read the token; what does the third one do?": 96,
             "three matrices in place of two: how much narrower must each of them be?": 64,
             "all three have d on one side and h on the other": 288,
         },
-        Number("(c)", 5, "mean squares of independent vectors with mean 0 add up: how many are there?"): {
-            "mean squares add up, sizes do not": 25,
-            "the tokens themselves are in the stream, too": 24**0.5,
-            "how many layers does a block have?": 13**0.5,
-            "two layers in each of the 12 blocks": 12**0.5,
-            "in pre-norm no norm stands in the stream": 1,
-        },
     },
-    right="49728, 128 and 5: all three are right",
+    right="a gated network has three matrices, so it is two thirds as wide",
 )
 
 
@@ -289,4 +281,77 @@ exercise(
     together=4,
 )
 
-list_in_order("predict-block", "add-norm", "debug-block")
+
+def stays_large(block: Layer, d: int, *, judge: Callable[[Layer, int], bool] | None = None) -> Tensor:
+    """Whether a pre-norm block lets a large stream through; `judge` is a mistake."""
+    if judge is not None:
+        return torch.tensor(float(judge(block, d)))
+    X = torch.arange(4.0 * d).sin().reshape(1, 4, d)
+    with torch.no_grad():
+        sizes = [block(factor * X).abs().max() for factor in (1e3, 1e6)]
+    return (sizes[1] > 30 * sizes[0]).float()
+
+
+def ask(answer: Callable[..., Any], block: nn.Module, d: int) -> Any:
+    """What is said of a block, True or False."""
+    found = answer(block.forward, d)  # a function has no flag to look at
+    if isinstance(found, Tensor):
+        return found.float()
+    if not isinstance(found, (bool, np.bool_)):
+        raise WrongAnswer("it returns True or False", "say whether the block is pre-norm", got=type(found).__name__)
+    return float(found)
+
+
+def looks_normed(block: Layer, d: int) -> bool:
+    """Whether what leaves a block has no mean 0 and spread 1."""
+    with torch.no_grad():
+        Y = block(torch.arange(4.0 * d).sin().reshape(1, 4, d))
+    return bool(Y.mean(-1).abs().max() > 1e-3 or (Y.std(-1, correction=0) - 1).abs().max() > 1e-2)
+
+
+LEARNED = "its norms have learned, so what leaves it has another mean and spread. Change the size of what comes"
+LEARN = "[nn.init.normal_(part) for name, part in block.named_parameters() if 'norm' in name]"
+exercise(
+    "which-norm",
+    stays_large,
+    [
+        Case(
+            f"torch.manual_seed({seed}); d = {d}; block = d2l.TransformerEncoderBlock(d, 16, num_heads=2, dropout=0, "
+            f"norm_first={first}, norm='{norm}').eval()" + f"; {LEARN}" * learned,
+            LEARNED if learned else "",
+        )
+        for seed, (d, first, norm, learned) in enumerate(
+            (
+                (8, True, "layer", False),
+                (8, False, "layer", False),
+                (8, False, "layer", True),
+                (6, True, "layer", True),
+                (4, False, "rms", True),
+                (12, True, "rms", True),
+            )
+        )
+    ],
+    {
+        LEARNED: {"judge": looks_normed},
+        "there are blocks of both kinds. In which of them does a norm stand behind each sum?": (
+            {"judge": lambda block, d: True},
+            {"judge": lambda block, d: False},
+            {"judge": lambda block, d: not stays_large(block, d)},
+        ),
+    },
+    claim="it says whether the block is pre-norm",
+    verified="right for blocks of both kinds, also where the norms have learned, and without a mean",
+    hint="send a token through that is a thousand times as large: what becomes of it behind a norm?",
+    use=ask,
+    untried="how fast it is",
+)
+
+list_in_order(
+    "The Transformer block",
+    {
+        "predict-block": "Exercise 6.1",
+        "add-norm": "Exercise 6.2",
+        "debug-block": "Exercise 6.3",
+        "which-norm": "Exercise 6.4",
+    },
+)

@@ -106,6 +106,69 @@ exercise(
 )
 
 
+def write_difference(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    S: Tensor,
+    alpha: float,
+    beta: float,
+    *,
+    old: Callable[[Tensor, float], Tensor] = lambda S, alpha: alpha * S,
+    found: Callable[[Tensor, Tensor, float], Tensor] = lambda S, k, alpha: alpha * S.T @ k,
+    rate: bool = True,
+    read: Callable[[Tensor, Tensor], Tensor] = lambda q, k: q,
+    late: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """One token of the gated delta rule, right unless told otherwise."""
+    new = old(S, alpha) + (beta if rate else 1) * torch.outer(k, v - found(S, k, alpha))
+    return read(q, k) @ (S if late else new), new
+
+
+EDGES = "with a gate of 1 nothing fades, with one of 0 all does; with a rate of 0 nothing is written"
+
+
+def draw_written(seed: int, p: int, r: int, alpha: float, beta: float) -> str:
+    drawn = draw(seed, q=(p,), k=(p,), v=(r,), S=(p, r))
+    return f"{drawn}; k[0] = 3; k = k / k.norm(); alpha, beta = {alpha}, {beta}"
+
+
+exercise(
+    "delta-step",
+    write_difference,
+    (
+        draw_written(1, 3, 2, 0.5, 0.5),
+        draw_written(2, 2, 3, 0.9, 0.3),
+        *(Case(draw_written(3, 3, 3, *gates), EDGES) for gates in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0))),
+        Case(
+            "q = k = torch.tensor([1.0, 0]); v = torch.tensor([20.0]); S = torch.tensor([[10.0], [5]]); "
+            "alpha = beta = 1.0",
+            "a new value replaces the old one, and a key that is orthogonal keeps its own",
+        ),
+        "q = k = torch.ones(1); v = torch.tensor([7.0]); S = torch.zeros(1, 1); alpha, beta = 0.5, 0.25",
+    ),
+    {
+        "the old value is still there: write what v differs by from what k finds": {"found": lambda S, k, a: 0 * S[0]},
+        "first everything fades, then the key looks: which S does it look into?": {"found": lambda S, k, a: S.T @ k},
+        "alpha lets all that is kept fade": (
+            {"old": lambda S, alpha: S, "found": lambda S, k, a: S.T @ k},
+            {"old": lambda S, alpha: S},
+        ),
+        "beta says how much of the difference is written": {"rate": False},
+        "alpha says how much is kept, not how much is forgotten": {
+            "old": lambda S, alpha: (1 - alpha) * S,
+            "found": lambda S, k, alpha: (1 - alpha) * S.T @ k,
+        },
+        "write first, and then read: the query sees its own token": {"late": True},
+        "the key writes, the query reads": {"read": lambda q, k: k},
+    },
+    claim="{} is that after this token",
+    verified="the difference is written, and a new value replaces the old one; also where a gate is 0 or 1",
+    hint="write both formulas of (14.2) as two lines, and read last",
+    parts=("the output", "S"),
+)
+
+
 ALONE = "with w = 1 a query sees itself alone, and K[-0:] is all of K"
 
 
@@ -187,4 +250,13 @@ prediction(
     right="a table for one length, read for others",
 )
 
-list_in_order("three-caches", "linear-step", "debug-window", "other-lengths")
+list_in_order(
+    "What is kept",
+    {
+        "three-caches": "Exercise 14.1",
+        "linear-step": "Exercise 14.2",
+        "delta-step": "Exercise 14.3",
+        "debug-window": "Exercise 14.4",
+        "other-lengths": "Exercise 14.5",
+    },
+)

@@ -86,7 +86,7 @@ def execute(name: str, notebook: NotebookNode, folder: Path, **environment: str)
     client = NotebookClient(notebook, manager, timeout=1200, record_timing=False, resources=where)
     client.extra_arguments = ["--log-level=ERROR"]  # the kernel's own remarks are not the chapter's
     try:
-        client.execute(env=os.environ | environment)
+        client.execute(env=os.environ | environment | {"D2L_PROGRESS": ""})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         side = folder if folder == FRAMEWORKS else TEXTS
         raise SystemExit(f"{side.name}/{name}.md: a cell raised\n{error}") from None

@@ -11,6 +11,7 @@ from d2lmini_exercises.engine import sandbox
 from d2lmini_exercises.engine.convert import convert_tensor, get_rounding, read_number, read_numbers
 from d2lmini_exercises.engine.reports import WrongAnswer, is_long, name_shape, shorten
 from d2lmini_exercises.engine.sandbox import TooLong, is_untouched, keep_state, limit_printing, limit_time
+from d2lmini_exercises.engine.ticks import note_tick
 
 __all__ = [
     "Mistakes",
@@ -38,6 +39,7 @@ _CHECKERS: dict[str, Checker] = {}
 _TRAINED: set[str] = set()
 _UNTRIED: dict[str, Callable[[], str]] = {}
 _NEXT: dict[str, str] = {}
+CHAPTERS: dict[str, dict[str, str]] = {}  # by title: what the page calls the exercise of each check, in its order
 CALLED = "called with "  # so begins a note of an error: for which input it was raised
 
 Result = float | Tensor
@@ -45,9 +47,11 @@ Result = float | Tensor
 Mistakes = Mapping[str, Result | tuple[Result, ...]]
 
 
-def list_in_order(*names: str) -> None:
-    """Say in which order a chapter has its exercises: after a tick, `check` names the next one."""
-    _NEXT.update(pairwise(names))
+def list_in_order(chapter: str, exercises: dict[str, str]) -> None:
+    """Say which exercises a chapter has next, and what it calls them: after a tick, `check` names the following."""
+    order = CHAPTERS.setdefault(chapter, {})
+    order.update(exercises)
+    _NEXT.update((name, order[following]) for name, following in pairwise(order))
 
 
 def checker(name: str, *, trained: bool = False, untried: str = "how you found it") -> Callable[[Checker], Checker]:
@@ -128,6 +132,7 @@ def check(name: str, answer: Any, *, hint: bool = True) -> None:
             verdict = f"✓ {name}: {_CHECKERS[name](answer)}"
         verdict += f"\n  not tried: {_UNTRIED[name]()}"
         verdict += f"\n  next: {_NEXT[name]}" if name in _NEXT else ""
+        note_tick(name)
     except KeyboardInterrupt:
         raise
     except WrongAnswer as wrong:

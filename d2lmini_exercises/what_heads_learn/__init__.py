@@ -2,4 +2,13 @@
 
 from d2lmini_exercises.engine import list_in_order
 
-list_in_order("predict-staircase", "find-twins", "prune-carefully", "prefix-matching", "received-weight")
+list_in_order(
+    "What heads learn, and which you would miss",
+    {
+        "predict-staircase": "Exercise 9.1",
+        "find-twins": "Exercise 9.2",
+        "prune-carefully": "Exercise 9.3",
+        "prefix-matching": "Exercise 9.4",
+        "received-weight": "Exercise 9.5",
+    },
+)

@@ -1,7 +1,7 @@
 """The exercise checkers: right answers get a tick; each wrong answer that learners give gets its own hint."""
 
+import re
 from collections.abc import Callable
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from d2lmini_exercises.engine.core import find_exercise
 from d2lmini_exercises.engine.prediction import Prediction
 from tests.exercises.answers import RIGHT, WRONG
 from tools.marking.plan import read_book
+from tools.notebooks import TEXTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,9 +54,17 @@ def test_a_right_answer_gets_a_tick(name: str, answer: Any, capsys: pytest.Captu
     assert "\n  not tried: " in out and out.count("\n") == 2 + (name in core._NEXT)
 
 
-@pytest.mark.parametrize("names", read_book().values(), ids=list(read_book()))
-def test_a_tick_names_the_next_exercise_of_its_chapter(names: dict[str, str]) -> None:
-    assert {name: core._NEXT.get(name) for name in names} == dict(zip_longest(names, [*names][1:]))
+@pytest.mark.parametrize("chapter", read_book())
+def test_a_tick_names_the_next_exercise_as_the_page_does(chapter: str) -> None:
+    text = (TEXTS / f"{chapter}.md").read_text("utf-8")
+    checks = re.findall(r"^### (Exercise [\d.]+)|^d2l\.check\(\"([\w-]+)", text, re.MULTILINE)
+    called, order = "", dict[str, str]()
+    for exercise, name in checks:
+        called = exercise or called
+        order |= {name: called} if name and name not in order else {}
+    title = text[text.index("\n# ") + 3 :].partition("\n")[0].partition(":")[0]
+    assert core.CHAPTERS[title] == order and [*core.CHAPTERS[title]] == [*read_book()[chapter]]
+    assert [core._NEXT.get(name) for name in order] == [*[*order.values()][1:], None]
 
 
 @pytest.mark.parametrize(("name", "answer", "hint"), WRONG)

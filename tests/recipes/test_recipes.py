@@ -72,7 +72,7 @@ def follow(book: MiniBook, title: str, pages: bool) -> None:
     for language, caption, code in steps:
         if caption:
             number = re.search(r"### Exercise (\d+)\.1", book.path("book/my-chapter.md").read_text("utf-8"))
-            put(book, caption, code.replace("### Exercise N.", f"### Exercise {number[1] if number else '?'}."))
+            put(book, caption, code.replace("Exercise N.", f"Exercise {number[1] if number else '?'}."))
         else:
             assert language == "shell", f"book/extending.md, {title}: a block without a place"
             for command in code.splitlines():

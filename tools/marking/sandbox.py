@@ -59,6 +59,7 @@ def run(cells: list[str], questions: list[dict[str, Any]]) -> tuple[list[dict[st
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as file:
         environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "HOME": folder}
         environment |= {"MPLBACKEND": "agg", "MPLCONFIGDIR": folder, "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
+        environment["D2L_PROGRESS"] = ""
         with subprocess.Popen(
             [*leave_network(), sys.executable, "-m", "tools.marking.attempt", str(file.fileno())],
             cwd=folder,

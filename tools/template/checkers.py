@@ -31,4 +31,4 @@ exercise(
     hint="multiply, add, and divide: by what?",
 )
 
-list_in_order("NAME-mean", "NAME-weights")
+list_in_order("TITLE", {"NAME-mean": "Exercise NUMBER.1", "NAME-weights": "Exercise NUMBER.2"})

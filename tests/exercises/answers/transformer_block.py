@@ -88,16 +88,29 @@ def without_epsilon(X: Tensor) -> Tensor:
     return (X - X.mean(-1, keepdim=True)) / X.std(-1, keepdim=True, correction=0)
 
 
+def by_size(block: Any, d: int) -> bool:
+    X = torch.randn(2, 5, d)
+    return bool(block(1000 * X).abs().max() > 100 * block(X).abs().max())
+
+
+def by_growth(block: Any, d: int) -> Any:
+    X = torch.randn(1, 3, d)
+    far = block(1e6 * X) - block(1e5 * X)
+    return far.norm() > 1e4
+
+
 RIGHT: dict[str, list[Any]] = {
-    "predict-block": [(49728, 128, 5), torch.tensor([49728, 128, 5])],
+    "predict-block": [(18432, 27648, 128), torch.tensor([18432, 27648, 128])],
+    "which-norm": [by_size, by_growth],
     "add-norm": [stacked(), by_recursion],
     "debug-block": [block(), by_hand, by_examples],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("predict-block", (1, 128, 5), "four d x d projections"),
-    ("predict-block", (49728, 100, 5), "three matrices of h x d"),
-    ("predict-block", (49728, 128, 13), "mean squares of independent vectors"),
+    ("predict-block", (1, 27648, 128), "two matrices"),
+    ("predict-block", (18432, 1, 128), "how many are there in all?"),
+    ("predict-block", (18432, 27648, 100), "three matrices of h x d"),
+    ("which-norm", lambda block, d: "pre", "say whether"),
     ("add-norm", stacked(lambda X, f: 2 * X + f(norm(X))), "print the stream"),
     ("add-norm", token_by_token, "a layer may look at all tokens of a sequence"),
     ("add-norm", emptied, "change the list itself"),

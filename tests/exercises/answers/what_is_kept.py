@@ -46,9 +46,28 @@ def keep_all(q: Any, k: Any, v: Any, K: Any, V: Any, w: int) -> Any:
     return (K[-w:] @ q).softmax(dim=0) @ V[-w:], K, V
 
 
+def delta_step(q: Any, k: Any, v: Any, S: Any, alpha: float, beta: float) -> Any:
+    S = alpha * S
+    S = S + beta * torch.outer(k, v - S.T @ k)
+    return S.T @ q, S
+
+
+def delta_in_numpy(q: Any, k: Any, v: Any, S: Any, alpha: float, beta: float) -> Any:
+    q, k, v, S = (X.numpy() for X in (q, k, v, S))
+    kept = alpha * (S - beta * np.outer(k, k) @ S) + beta * np.outer(k, v)
+    return q @ kept, kept
+
+
+def delta_in_place(q: Any, k: Any, v: Any, S: Any, alpha: float, beta: float) -> Any:
+    S *= alpha
+    S += beta * torch.outer(k, v - S.T @ k)
+    return S.T @ q, S
+
+
 RIGHT: dict[str, list[Any]] = {
     "three-caches": [(128, 68.625, 512), (128, 68.6, 511.9)],
     "linear-step": [step, step_in_numpy],
+    "delta-step": [delta_step, delta_in_numpy],
     "debug-window": [write, cut_before],
     "other-lengths": [(65, 17, 69), [65.0, 17.0, 69.0]],
 }
@@ -56,6 +75,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("three-caches", (100, 68.625, 512), "multiply"),
     ("linear-step", step_in_place, "works in place"),
     ("linear-step", lambda q, k, v, S, z: step(q, k, v, S, z)[0], "in a tuple"),
+    ("delta-step", delta_in_place, "works in place"),
+    ("delta-step", lambda *given: delta_step(*given)[1], "in a tuple"),
     ("debug-window", keep_all, "leaves the cache"),
     ("debug-window", cut_by_a_negative_number, "all of K"),
     ("debug-window", lambda *given: write(*given)[0], "in a tuple"),

@@ -1,0 +1,35 @@
+"""What a reader has solved, printed chapter by chapter."""
+
+from d2lmini_exercises.engine.core import CHAPTERS
+from d2lmini_exercises.engine.ticks import find_file, read_ticks
+
+
+def progress(*, reset: bool = False) -> None:
+    """Print which exercises have a tick, chapter by chapter; `reset` deletes the file that remembers them.
+
+    In a notebook, `check` notes each tick in `.d2l-progress.json` beside it, or in the file that `$D2L_PROGRESS`
+    names; if that is empty, nowhere. A solution of the book notes nothing.
+
+    Chapter: Attention pooling.
+
+    >>> progress()  # in a notebook it lists the chapters
+    Nothing is noted here: this is no notebook, or $D2L_PROGRESS is empty
+    """
+    path = find_file()
+    if path is None:
+        print("Nothing is noted here: this is no notebook, or $D2L_PROGRESS is empty")
+        return
+    if reset:
+        path.unlink(missing_ok=True)
+    ticks = set(read_ticks())
+    for chapter in sorted(CHAPTERS, key=lambda title: int(_number(next(iter(CHAPTERS[title].values()))).split(".")[0])):
+        checks = CHAPTERS[chapter]
+        open_ones = {exercise for name, exercise in checks.items() if name not in ticks}
+        exercises = list(dict.fromkeys(checks.values()))
+        solved = [_number(exercise) for exercise in exercises if exercise not in open_ones]
+        print(f"{chapter}: {len(solved)} of {len(exercises)}" + (f" ({', '.join(solved)})" if solved else ""))
+    print(f"Noted in {path}; d2l.progress(reset=True) deletes it")
+
+
+def _number(exercise: str) -> str:
+    return exercise.rpartition(" ")[2]
