@@ -107,7 +107,7 @@ RIGHT: dict[str, list[Any]] = {
 }
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("predict-block", (1, 27648, 128), "two matrices"),
+    ("predict-block", (1, 27648, 128), "of d on one side"),
     ("predict-block", (18432, 1, 128), "how many are there in all?"),
     ("predict-block", (18432, 27648, 100), "three matrices of h x d"),
     ("which-norm", lambda block, d: "pre", "say whether"),
