@@ -16,7 +16,8 @@ pytestmark = pytest.mark.recipe("A chapter")
 ORDER = list_chapters()
 ENTRY = re.compile(r"^## (.+)\n\n.+ Explained in \[.+\]\(\.\./notebooks/([\w-]+)\.ipynb", re.MULTILINE)
 GLOSSARY = read_file(TEXTS / "glossary.md") or ""  # a small book has none
-EXPLAINED = dict(ENTRY.findall(GLOSSARY))  # a term, and its chapter
+# A term, and its chapter; one that is being written may explain what older ones use.
+EXPLAINED = {term: name for term, name in ENTRY.findall(GLOSSARY) if name in COMPLETE}
 LINK = re.compile(r"\]\(([\w-]+)\.ipynb")
 UNREAD = re.compile(r"\]\([^)]*\)|`[^`]*`|\$[^$]*\$")  # what is no word of a sentence
 
