@@ -82,8 +82,8 @@ from d2lmini.explore.ranking import explore_ranking as explore_ranking
 
 
 def __getattr__(name: str) -> typing.Any:
-    """`check` and `progress` are loaded when first used: the exercises are a package of their own, above this one."""
-    if name in ("check", "progress"):
+    """`check`, `hint` and `progress` are loaded when first used: the exercises stand above this package."""
+    if name in ("check", "hint", "progress"):
         import d2lmini_exercises
 
         return getattr(d2lmini_exercises, name)

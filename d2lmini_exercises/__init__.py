@@ -4,9 +4,10 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 from d2lmini_exercises.engine.core import check, list_exercises
+from d2lmini_exercises.engine.hints import hint
 from d2lmini_exercises.engine.progress import progress
 
-__all__ = ["check", "list_exercises", "progress"]
+__all__ = ["check", "hint", "list_exercises", "progress"]
 
 # Importing a module registers its checkers.
 for _module in walk_packages(__path__, f"{__name__}."):

@@ -2,7 +2,7 @@
 
 import math
 
-from d2lmini_exercises.engine import Number, list_in_order, prediction
+from d2lmini_exercises.engine import Number, Task, list_in_order, prediction
 
 
 def fill(bytes_per_pair: float) -> float:
@@ -35,7 +35,10 @@ prediction(
 
 list_in_order(
     "What a machine makes of it",
-    {
-        "predict-memory": "Exercise 12.1",
-    },
+    Task(
+        "Exercise 12.1",
+        "predict-memory",
+        "how many numbers are there for each pair of tokens, and how many for each token?",
+        '"What must fit into memory" and "Writing, one token at a time"',
+    ),
 )

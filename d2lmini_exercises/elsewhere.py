@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.engine import Number, WrongAnswer, convert_tensor, exercise, list_in_order, prediction
+from d2lmini_exercises.engine import Number, Task, WrongAnswer, convert_tensor, exercise, list_in_order, prediction
 
 prediction(
     "transposed-kernel",
@@ -131,9 +131,22 @@ exercise(
 
 list_in_order(
     "The same layer, elsewhere",
-    {
-        "transposed-kernel": "Exercise 16.1",
-        "port-a-layer": "Exercise 16.2",
-        "port-a-mask": "Exercise 16.3",
-    },
+    Task(
+        "Exercise 16.1",
+        "transposed-kernel",
+        "what does the transpose of a rotation do?",
+        'formula (16.1) in "A kernel is a matrix lying on its side"',
+    ),
+    Task(
+        "Exercise 16.2",
+        "port-a-layer",
+        "which axis of PyTorch's matrix is the input, and how do the entries of one head lie in the other?",
+        'formula (16.1), and "Heads are an axis"',
+    ),
+    Task(
+        "Exercise 16.3",
+        "port-a-mask",
+        "what does True mean in each of the three masks, and when may a query see a key?",
+        '"What True means"',
+    ),
 )

@@ -13,6 +13,7 @@ from d2lmini_exercises.engine import (
     ROWS,
     Case,
     Number,
+    Task,
     draw,
     exercise,
     list_in_order,
@@ -210,10 +211,28 @@ prediction(
 
 list_in_order(
     "Attention in linear memory",
-    {
-        "one-pass": "Exercise 13.1",
-        "two-halves": "Exercise 13.2",
-        "debug-tiles": "Exercise 13.3",
-        "predict-bytes": "Exercise 13.4",
-    },
+    Task(
+        "Exercise 13.1",
+        "one-pass",
+        "when a new score is the largest so far, what must happen to all that was summed before?",
+        'formula (13.1) in "A softmax in one pass"',
+    ),
+    Task(
+        "Exercise 13.2",
+        "two-halves",
+        "what share of all the weight has each half, and how is it computed from the two L without an overflow?",
+        "formulas (13.1) and (13.2): a half is a pair with a score of its own",
+    ),
+    Task(
+        "Exercise 13.3",
+        "debug-tiles",
+        "which tiles of keys does a tile of queries need, and which of them are seen only in part?",
+        '"Tiles": there, the tiles are square',
+    ),
+    Task(
+        "Exercise 13.4",
+        "predict-bytes",
+        "how often is each of the four matrices moved, and how does the side of a tile follow from the memory?",
+        'formula (13.4) in "Bytes moved"',
+    ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.engine import Case, Number, WrongAnswer, exercise, list_in_order, prediction
+from d2lmini_exercises.engine import Case, Number, Task, WrongAnswer, exercise, list_in_order, prediction
 
 
 def maximum(
@@ -285,11 +285,28 @@ prediction(
 
 list_in_order(
     "Reading reviews",
-    {
-        "predict-bag": "Exercise 10.1",
-        "debug-maximum": "Exercise 10.2",
-        "effect-of-words": "Exercise 10.3",
-        "by-luck": "Exercise 10.4",
-        "use-luck": "Exercise 10.4",
-    },
+    Task(
+        "Exercise 10.1",
+        "predict-bag",
+        "what does a bag say of the two reviews of one pair, and for how many reviews is that all it can do?",
+        'formula (10.1) in "Does it use the order?"',
+    ),
+    Task(
+        "Exercise 10.2",
+        "debug-maximum",
+        "which steps count for a length of 2, and can a maximum be below 0?",
+        '"A Transformer reads": how padding is left out of a mean',
+    ),
+    Task(
+        "Exercise 10.3",
+        "effect-of-words",
+        "at how many places can a phrase begin, and which review is each score compared with?",
+        '"Where does it look?"',
+    ),
+    Task(
+        "Exercise 10.4",
+        "by-luck use-luck",
+        'how probable are exactly k of m pairs, and what does "or more" add?',
+        'formula (10.2) in the task; the first fold behind "Right for the wrong reason" uses it',
+    ),
 )

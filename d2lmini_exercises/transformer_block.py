@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini_exercises.engine import Case, Number, WrongAnswer, draw, exercise, list_in_order, prediction
+from d2lmini_exercises.engine import Case, Number, Task, WrongAnswer, draw, exercise, list_in_order, prediction
 
 # Parameters of an encoder block, the hidden width of a gated network, the size of a residual stream.
 prediction(
@@ -348,10 +348,28 @@ exercise(
 
 list_in_order(
     "The Transformer block",
-    {
-        "predict-block": "Exercise 6.1",
-        "add-norm": "Exercise 6.2",
-        "debug-block": "Exercise 6.3",
-        "which-norm": "Exercise 6.4",
-    },
+    Task(
+        "Exercise 6.1",
+        "predict-block",
+        "how many matrices has each of the two networks, and of which size?",
+        'formula (6.4) in "Something must compute"; the gate in "What today\'s models changed"',
+    ),
+    Task(
+        "Exercise 6.2",
+        "add-norm",
+        "where does the stream itself go through a norm, and what comes out at the very end?",
+        'formulas (6.2) and (6.3) in "Keep what was there"',
+    ),
+    Task(
+        "Exercise 6.3",
+        "debug-block",
+        "what does each layer read, and what is its output added to?",
+        'formula (6.3) in "Keep what was there", and "The block"',
+    ),
+    Task(
+        "Exercise 6.4",
+        "which-norm",
+        "what does each order make of a stream that is a hundred times as large?",
+        'formula (6.3) in "Keep what was there": on which path does the norm stand?',
+    ),
 )

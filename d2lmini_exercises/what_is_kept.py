@@ -11,6 +11,7 @@ from d2lmini_exercises.engine import (
     OVERFLOW,
     Case,
     Number,
+    Task,
     WrongAnswer,
     are_equal,
     call,
@@ -252,11 +253,34 @@ prediction(
 
 list_in_order(
     "What is kept",
-    {
-        "three-caches": "Exercise 14.1",
-        "linear-step": "Exercise 14.2",
-        "delta-step": "Exercise 14.3",
-        "debug-window": "Exercise 14.4",
-        "other-lengths": "Exercise 14.5",
-    },
+    Task(
+        "Exercise 14.1",
+        "three-caches",
+        "how many numbers does one token leave in one layer, and what stops growing behind a window?",
+        '"The state" and "A window forgets by place"',
+    ),
+    Task(
+        "Exercise 14.2",
+        "linear-step",
+        "does the newest token read what it has just written?",
+        'formula (14.1) in "Linear attention is a recurrence"',
+    ),
+    Task(
+        "Exercise 14.3",
+        "delta-step",
+        "what does S answer for the key before it is written, and when is it forgotten: before that or after?",
+        'formula (14.2) in "Write the difference"',
+    ),
+    Task(
+        "Exercise 14.4",
+        "debug-window",
+        "how many tokens does the newest query see, and what does the next one need of them?",
+        '"A window forgets by place"',
+    ),
+    Task(
+        "Exercise 14.5",
+        "other-lengths",
+        "which side of each comparison grows with n, and from where on is it the larger one?",
+        '"Sixteen layers", and the formulas in its fold',
+    ),
 )

@@ -9,13 +9,13 @@ from d2lmini_exercises.engine.core import (
     expect_shape,
     find_hint,
     is_near,
-    list_in_order,
 )
 from d2lmini_exercises.engine.edge_cases import APART, FAR, LOW, NOTHING, OUTWEIGHED, OVERFLOW, ROWS
 from d2lmini_exercises.engine.equality import IN_PLACE, are_equal
 from d2lmini_exercises.engine.exercise import Case, call, draw, exercise
 from d2lmini_exercises.engine.prediction import Number, prediction
 from d2lmini_exercises.engine.reports import WrongAnswer, shorten
+from d2lmini_exercises.engine.tasks import Task, list_in_order
 
 __all__ = [
     "APART",
@@ -29,6 +29,7 @@ __all__ = [
     "Case",
     "Mistakes",
     "Number",
+    "Task",
     "WrongAnswer",
     "are_equal",
     "call",

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.engine.reports import WrongAnswer, shorten
+from d2lmini_exercises.engine.reports import WrongForm, shorten
 
 _HUGE = 10**7
 _MANY = 10**4
@@ -71,14 +71,14 @@ def read_numbers(answer: Any, count: int) -> list[float]:
     """The `count` numbers of a prediction, in whatever holds them in order.
 
     Raises:
-        WrongAnswer: if there are more or fewer, or they are not numbers.
+        WrongForm: if there are more or fewer, or they are not numbers.
     """
     found = convert_tensor(answer, torch.empty(count))
     if found is not None and found.dim() == 0:
         found = found[None]
     if found is None or found.shape != (count,) or found.is_complex() or found.is_meta:
         hint = "one number, without quotes or brackets" if count == 1 else "look at the starter's form"
-        raise WrongAnswer(f"the answer is {count} number(s)", hint, got=shorten(answer))
+        raise WrongForm(f"the answer is {count} number(s)", hint, got=shorten(answer))
     return [float(number) for number in found.tolist()]
 
 
@@ -86,7 +86,7 @@ def read_number(answer: Any, *, given: str = "") -> float:
     """The one number that a measurement returned; `given` is the tiny input that it was for.
 
     Raises:
-        WrongAnswer: if it returned something else.
+        WrongForm: if it returned something else.
     """
     try:
         if isinstance(answer, _NO_SEQUENCE):
@@ -96,7 +96,7 @@ def read_number(answer: Any, *, given: str = "") -> float:
         hint = "return a float, or a tensor of one entry"
         if type(answer).__module__ == "torch.return_types":
             hint += "; max(dim=...) and median(dim=...) give a pair of tensors"
-        raise WrongAnswer("it returns one number", hint, given=given, got=type(answer).__name__) from error
+        raise WrongForm("it returns one number", hint, given=given, got=type(answer).__name__) from error
 
 
 def get_rounding(found: Any) -> float:

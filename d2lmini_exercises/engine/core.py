@@ -1,17 +1,21 @@
 """How an answer is checked: a registry of checkers, and the comparisons they are written with."""
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from textwrap import indent
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from d2lmini.figures.tables import Table
 from d2lmini_exercises.engine import sandbox
 from d2lmini_exercises.engine.convert import convert_tensor, get_rounding, read_number, read_numbers
-from d2lmini_exercises.engine.reports import WrongAnswer, is_long, name_shape, shorten
+from d2lmini_exercises.engine.differences import tabulate_differences
+from d2lmini_exercises.engine.hints import note_clue
+from d2lmini_exercises.engine.reports import WrongAnswer, WrongForm, name_shape, shorten
 from d2lmini_exercises.engine.sandbox import TooLong, is_untouched, keep_state, limit_printing, limit_time
-from d2lmini_exercises.engine.ticks import note_tick
+from d2lmini_exercises.engine.tasks import find_next
+from d2lmini_exercises.engine.ticks import find_shell, note_tick
 
 __all__ = [
     "Mistakes",
@@ -27,7 +31,6 @@ __all__ = [
     "find_hint",
     "is_near",
     "list_exercises",
-    "list_in_order",
     "name_shape",
     "read_number",
     "read_numbers",
@@ -38,20 +41,11 @@ Checker = Callable[[Any], str]
 _CHECKERS: dict[str, Checker] = {}
 _TRAINED: set[str] = set()
 _UNTRIED: dict[str, Callable[[], str]] = {}
-_NEXT: dict[str, str] = {}
-CHAPTERS: dict[str, dict[str, str]] = {}  # by title: what the page calls the exercise of each check, in its order
 CALLED = "called with "  # so begins a note of an error: for which input it was raised
 
 Result = float | Tensor
 # The hint for a well-known mistake, and what the mistake gives: one result or several.
 Mistakes = Mapping[str, Result | tuple[Result, ...]]
-
-
-def list_in_order(chapter: str, exercises: dict[str, str]) -> None:
-    """Say which exercises a chapter has next, and what it calls them: after a tick, `check` names the following."""
-    order = CHAPTERS.setdefault(chapter, {})
-    order.update(exercises)
-    _NEXT.update((name, order[following]) for name, following in pairwise(order))
 
 
 def checker(name: str, *, trained: bool = False, untried: str = "how you found it") -> Callable[[Checker], Checker]:
@@ -100,8 +94,10 @@ def list_exercises(*, trained: bool = False) -> list[str]:
     return sorted(_TRAINED if trained else _CHECKERS)
 
 
-def check(name: str, answer: Any, *, hint: bool = True) -> None:
-    """Print whether `answer` solves the exercise `name`: what was tried and what was not, or what is wrong and a hint.
+def check(name: str, answer: Any) -> None:
+    """Print whether `answer` solves the exercise `name`: what was tried and what was not, or where it fails.
+
+    For a wrong answer, `hint` says more, step by step.
 
     A wrong answer never raises, and only KeyboardInterrupt passes through: an error in the student's code is reported
     like any other mistake. An answer that has not ended after 60 seconds is stopped, where the platform has a timer
@@ -115,7 +111,6 @@ def check(name: str, answer: Any, *, hint: bool = True) -> None:
         name: name of the exercise, as in the chapter.
         answer: the function, class or number asked for. `None`, or a starter whose one line still raises
             `NotImplementedError`, counts as not attempted.
-        hint: whether a wrong answer gets a hint; without it the report ends with what the answer does.
 
     Raises:
         ValueError: if there is no exercise of that name.
@@ -126,27 +121,44 @@ def check(name: str, answer: Any, *, hint: bool = True) -> None:
         print(f"{name}: not attempted yet")
         return
     seconds = sandbox.SECONDS
-    verdict, clue = f"✗ {name}: ", ""
+    verdict, wrong = f"✗ {name}: ", None
     try:
         with keep_state(), limit_printing(), limit_time(seconds):
             verdict = f"✓ {name}: {_CHECKERS[name](answer)}"
         verdict += f"\n  not tried: {_UNTRIED[name]()}"
-        verdict += f"\n  next: {_NEXT[name]}" if name in _NEXT else ""
+        verdict += f"\n  next: {following}" if (following := find_next(name)) else ""
         note_tick(name)
     except KeyboardInterrupt:
         raise
-    except WrongAnswer as wrong:
-        verdict, clue = verdict + wrong.symptom, wrong.hint
+    except WrongAnswer as found:
+        wrong = found
     except TooLong:
-        verdict += f"your answer had not ended after {seconds:g} seconds, and was stopped"
-        clue = "does each loop come to its end? Try it yourself on a small input"
+        wrong = WrongAnswer("", "does each loop come to its end? Try it yourself on a small input")
+        wrong.symptom = f"your answer had not ended after {seconds:g} seconds, and was stopped"
     except BaseException as error:
         if isinstance(error, NotImplementedError) and is_untouched(error, answer):
             verdict = f"{name}: not attempted yet"
         else:
-            verdict += _describe_error(error)
-            clue = "run it yourself on a small input and look at the shapes and dtypes"
-    print(f"{verdict}\n  hint: {clue}" if clue and hint else verdict)
+            wrong = WrongAnswer("", "run it yourself on a small input and look at the shapes and dtypes")
+            wrong.symptom = _describe_error(error)
+    note_clue(name, wrong.hint if wrong else "")
+    if wrong is None:
+        print(verdict)
+    else:
+        clue = f"  hint: {wrong.hint}" if isinstance(wrong, WrongForm) else f'  for a hint: d2l.hint("{name}")'
+        _show(verdict + wrong.symptom, wrong.table, clue)
+
+
+def _show(symptom: str, table: Table | None, clue: str) -> None:
+    """Print a report; a notebook has its table as a table."""
+    if table and find_shell():
+        from IPython.display import display  # where there is a shell, there is IPython
+
+        print(symptom)
+        display(table)
+        print(clue)
+    else:
+        print("\n".join([symptom, *([indent(repr(table), "  ")] if table else []), clue]))
 
 
 def _describe_error(error: BaseException) -> str:
@@ -165,21 +177,21 @@ def expect_function(answer: Any) -> None:
     """Check that the answer can be called.
 
     Raises:
-        WrongAnswer: if not.
+        WrongForm: if not.
     """
     if not callable(answer):
         hint = "pass the function itself, without parentheses after its name"
-        raise WrongAnswer("the answer is a function", hint, got=type(answer).__name__)
+        raise WrongForm("the answer is a function", hint, got=type(answer).__name__)
 
 
 def expect_pair(found: Any, *, claim: str, hint: str, given: str = "") -> tuple[Any, Any]:
     """The two things that an answer returned, in a tuple or a list.
 
     Raises:
-        WrongAnswer: if it returned something else.
+        WrongForm: if it returned something else.
     """
     if not isinstance(found, (tuple, list)) or len(found) != 2:
-        raise WrongAnswer(claim, hint, given=given, got=type(found).__name__)
+        raise WrongForm(claim, hint, given=given, got=type(found).__name__)
     return found[0], found[1]
 
 
@@ -227,18 +239,16 @@ def expect_close(
     found = found.real if found.is_complex() else found
     if not is_near(found, expected, tolerance):
         hint = find_hint(found, mistakes or {}, hint, tolerance)
-        raise WrongAnswer(claim, hint, given=given, **_compare(found, expected, tolerance))
+        raise _compare(found, expected, tolerance, claim, given, hint)
     return found
 
 
-def _compare(got: Tensor, expected: Tensor, tolerance: float) -> dict[str, Any]:
-    """Both as a report shows them: whole, or, where that is too long to read, the first place that differs."""
-    if not is_long(got) and not is_long(expected):
-        return {"expected": expected, "got": got}
-    differs = ~_compare_entries(got, expected, tolerance)
-    place = tuple(differs.nonzero()[0].tolist())
-    wanted = f"{shorten(expected[place])} at {list(place)}, the first of {differs.sum()} places that differ"
-    return {"expected": wanted, "got": f"{shorten(got[place])} there"}
+def _compare(got: Tensor, expected: Tensor, tolerance: float, claim: str, given: str, hint: str) -> WrongAnswer:
+    """What a report shows of both: one number, or a table of the place that differs."""
+    if expected.numel() == 1:
+        return WrongAnswer(claim, hint, given=given, expected=expected, got=got)
+    place, table = tabulate_differences(got, expected, ~_compare_entries(got, expected, tolerance))
+    return WrongAnswer(claim, hint, given=given, differs=place, table=table)
 
 
 def find_hint(got: Result, mistakes: Mistakes, otherwise: str, tolerance: float = 1e-4) -> str:

@@ -250,8 +250,8 @@ class Exercise:
             wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)
             tensor = convert_tensor(one, wanted)
             if tensor is not None and tensor.shape != wanted.shape and hint:
-                shapes = {"expected": tuple(wanted.shape), "got": tuple(tensor.shape)}
-                raise WrongAnswer(claim, hint, given=case.code, **shapes)
+                shapes = tuple(wanted.shape), tuple(tensor.shape)
+                raise WrongAnswer(claim, hint, given=case.code, expected=shapes[0], got=shapes[1])
             expect_close(one, wanted, claim=claim, given=case.code, hint=hint_used, tolerance=case.tolerance)
 
 

@@ -1,6 +1,6 @@
 """What a reader has solved, printed chapter by chapter."""
 
-from d2lmini_exercises.engine.core import CHAPTERS
+from d2lmini_exercises.engine.tasks import CHAPTERS, Task
 from d2lmini_exercises.engine.ticks import find_file, read_ticks
 
 
@@ -22,14 +22,11 @@ def progress(*, reset: bool = False) -> None:
     if reset:
         path.unlink(missing_ok=True)
     ticks = set(read_ticks())
-    for chapter in sorted(CHAPTERS, key=lambda title: int(_number(next(iter(CHAPTERS[title].values()))).split(".")[0])):
-        checks = CHAPTERS[chapter]
-        open_ones = {exercise for name, exercise in checks.items() if name not in ticks}
-        exercises = list(dict.fromkeys(checks.values()))
-        solved = [_number(exercise) for exercise in exercises if exercise not in open_ones]
-        print(f"{chapter}: {len(solved)} of {len(exercises)}" + (f" ({', '.join(solved)})" if solved else ""))
+    for chapter, tasks in sorted(CHAPTERS.items(), key=lambda item: int(_number(item[1][0]).split(".")[0])):
+        solved = [_number(task) for task in tasks if ticks.issuperset(task.checks.split())]
+        print(f"{chapter}: {len(solved)} of {len(tasks)}" + (f" ({', '.join(solved)})" if solved else ""))
     print(f"Noted in {path}; d2l.progress(reset=True) deletes it")
 
 
-def _number(exercise: str) -> str:
-    return exercise.rpartition(" ")[2]
+def _number(task: Task) -> str:
+    return task.name.rpartition(" ")[2]

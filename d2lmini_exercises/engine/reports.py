@@ -5,6 +5,8 @@ from typing import Any
 
 from torch import Tensor
 
+from d2lmini.figures.tables import Table
+
 _LONGEST = 240  # characters of an expected or given value
 
 
@@ -17,20 +19,39 @@ class WrongAnswer(Exception):
         given: the tiny input that shows it.
         expected: what a right answer gives there; `None` where that would give the solution away.
         got: what the answer gave.
+        differs: of a tensor, which entries differ.
+        table: those that were expected, came and differ, side by side.
 
     Attributes:
-        symptom: the property and what the answer gave instead, without the hint.
+        symptom: the property and what the answer gave instead, without the hint and the table.
         hint: as above.
+        table: as above.
     """
 
-    def __init__(self, claim: str, hint: str, *, given: str = "", expected: Any = None, got: Any = None) -> None:
+    def __init__(
+        self,
+        claim: str,
+        hint: str,
+        *,
+        given: str = "",
+        expected: Any = None,
+        got: Any = None,
+        differs: str = "",
+        table: Table | None = None,
+    ) -> None:
         super().__init__(claim)
         lines = [f"this does not hold yet: {claim}"]
         lines += [f"for      {given}"] if given else []
         lines += [f"expected {shorten(expected)}"] if expected is not None else []
         lines += [f"got      {shorten(got)}"] if got is not None else []
+        lines += [f"differs  {differs}"] if differs else []
         self.symptom = "\n  ".join(lines)
         self.hint = hint
+        self.table = table
+
+
+class WrongForm(WrongAnswer):
+    """What is no answer to any question yet, such as the result of a function in place of the function."""
 
 
 def shorten(value: Any) -> str:
@@ -44,11 +65,6 @@ def shorten(value: Any) -> str:
     except Exception:  # a text that raises, a tensor without numbers
         return name_shape(value)[:_LONGEST]
     return line
-
-
-def is_long(value: Any) -> bool:
-    """Whether a report would cut this value."""
-    return len(shorten(value)) > _LONGEST
 
 
 def name_shape(found: Any) -> str:

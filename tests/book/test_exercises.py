@@ -1,4 +1,4 @@
-"""The exercises of each chapter: a task, a starter and a folded solution, both checked, and a hint only when asked."""
+"""The exercises of each chapter: a task, a starter and a folded solution, both checked."""
 
 import ast
 import re
@@ -95,14 +95,3 @@ def test_the_stored_checks_print_what_a_reader_begins_and_ends_with(chapter: str
             wanted = "✓" if is_solution(cell) else "✗" if exercise.kind == "Debug" else "not attempted yet"
             printed, calls = get_printed(cell), cell.source.count("d2l.check(")
             assert printed.count(wanted) == calls, f"{where}: its check should print {wanted!r}, not {printed!r}"
-
-
-@each_chapter
-def test_a_debug_exercise_shows_its_symptom_and_no_hint(chapter: str) -> None:
-    for exercise in read_exercises(chapter):
-        for where, cell in exercise.code:
-            if exercise.kind == "Debug" and "d2l.check(" in cell.source and not is_solution(cell):
-                printed = get_printed(cell)
-                assert printed.startswith("✗") and "got " in printed and "hint:" not in printed, (
-                    f"{where}: end the starter with d2l.check(..., hint=False); what it prints is {printed!r}"
-                )

@@ -1,5 +1,6 @@
 """The exercise checkers: right answers get a tick; each wrong answer that learners give gets its own hint."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,11 @@ from torch.nn import functional as F
 
 import d2lmini as d2l
 from d2lmini_exercises import list_exercises
-from d2lmini_exercises.engine import Number, WrongAnswer, checker, core, sandbox
+from d2lmini_exercises.engine import Number, Task, WrongAnswer, checker, hints, sandbox
 from d2lmini_exercises.engine.core import find_exercise
+from d2lmini_exercises.engine.differences import tabulate_differences
 from d2lmini_exercises.engine.prediction import Prediction
+from d2lmini_exercises.engine.tasks import CHAPTERS, find_next
 from tests.exercises.answers import RIGHT, WRONG
 from tools.marking.plan import read_book
 from tools.notebooks import TEXTS
@@ -51,7 +54,7 @@ def test_a_right_answer_gets_a_tick(name: str, answer: Any, capsys: pytest.Captu
     d2l.check(name, answer)
     out = capsys.readouterr().out
     assert out.startswith(f"✓ {name}: "), f"{find(name, answer)}: a right answer should get a tick, not {out!r}"
-    assert "\n  not tried: " in out and out.count("\n") == 2 + (name in core._NEXT)
+    assert "\n  not tried: " in out and out.count("\n") == 2 + bool(find_next(name))
 
 
 @pytest.mark.parametrize("chapter", read_book())
@@ -63,16 +66,46 @@ def test_a_tick_names_the_next_exercise_as_the_page_does(chapter: str) -> None:
         called = exercise or called
         order |= {name: called} if name and name not in order else {}
     title = text[text.index("\n# ") + 3 :].partition("\n")[0].partition(":")[0]
-    assert core.CHAPTERS[title] == order and [*core.CHAPTERS[title]] == [*read_book()[chapter]]
-    assert [core._NEXT.get(name) for name in order] == [*[*order.values()][1:], None]
+    listed = {name: task.name for task in CHAPTERS[title] for name in task.checks.split()}
+    assert [*listed.items()] == [*order.items()] and [*listed] == [*read_book()[chapter]]
+    assert [find_next(name) for name in order] == [*[*order.values()][1:], ""]
+
+
+@pytest.mark.parametrize(("chapter", "task"), [(title, task) for title, tasks in CHAPTERS.items() for task in tasks])
+def test_the_second_hint_leads_to_a_place_of_the_book(chapter: str, task: Task) -> None:
+    texts = [path.read_text("utf-8") for path in TEXTS.glob("*.md")]
+    own = [text for text in texts if f"\n# {chapter}" in text or "of chapter" in task.place]
+    headings = {line.strip("# ") for text in own for line in re.findall(r"^#+ .*", text, re.MULTILINE)}
+    named, formulas = re.findall(r'"([^"]+)"', task.place), re.findall(r"\(\d+\.\d+\)", task.place)
+    assert (named or formulas) and {*named} <= headings, f"{task.name}: {task.place!r} names no section of the chapter"
+    tags = {f"({tag})" for text in texts for tag in re.findall(r"\\tag\{([\d.]+)\}", text)}
+    assert {*formulas} <= tags and task.question.endswith(("?", "is 2"))
+
+
+def test_hints_come_step_by_step_and_the_last_is_about_the_newest_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "predict-heads"
+    (task,) = [task for tasks in CHAPTERS.values() for task in tasks if task.checks == name]
+    hints._SHOWN.clear(), hints._CLUES.clear()
+    for _ in range(3):
+        d2l.hint(name)
+    told = capsys.readouterr().out.splitlines()
+    assert task.question in told[0] and task.place in told[1] and "check an answer first" in told[2]
+    for answer in ((math.sqrt(512), 1, 1), (64, 1, 1)):
+        d2l.check(name, answer)
+        assert f'd2l.hint("{name}")' in capsys.readouterr().out
+        d2l.hint(name)
+        told.append(capsys.readouterr().out)
+    assert told[-1] != told[-2] and all(line.startswith("hint 3 of 3: ") for line in told[-2:])
+    with pytest.raises(ValueError, match=r"no exercise named 'heads'; there are .*predict-heads"):
+        d2l.hint("heads")
 
 
 @pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
 def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     d2l.check(name, answer)
-    out = capsys.readouterr().out
-    wanted = f"{find(name, answer)}: this wrong answer should get the hint {hint!r}, not {out!r}"
-    assert out.startswith(f"✗ {name}: ") and hint in out.partition("hint: ")[2], wanted
+    out, clue = capsys.readouterr().out, hints.find_clue(name)
+    wanted = f"{find(name, answer)}: this wrong answer should get the hint {hint!r}, not {clue!r}; {out!r}"
+    assert out.startswith(f"✗ {name}: ") and hint in clue and "hint: " in out, wanted
     for line in out.splitlines():
         code = line.removeprefix("  for      ")
         if line != code and code.startswith(("torch.", "import ")):
@@ -89,15 +122,6 @@ def test_each_mistake_gets_its_own_hint(name: str, hint: str, judge: Callable[[]
     with pytest.raises(WrongAnswer) as wrong, sandbox.keep_state():
         judge()
     assert wrong.value.hint == hint, f"{name}: {wrong.value.symptom}"
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("name", "answer"), {wrong[0]: wrong[:2] for wrong in WRONG}.values())
-def test_without_a_hint_the_symptom_is_shown(name: str, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    d2l.check(name, answer, hint=False)
-    symptom = capsys.readouterr().out
-    d2l.check(name, answer)
-    assert "hint:" not in symptom and capsys.readouterr().out.startswith(symptom.rstrip("\n") + "\n  hint: ")
 
 
 @pytest.mark.parametrize("name", list_exercises())
@@ -136,19 +160,51 @@ def test_not_attempted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().out == f"{name}: not attempted yet\n"
 
 
-def test_of_a_long_matrix_the_first_difference_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_expected_got_and_difference_stand_side_by_side(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     right = RIGHT["debug-multi-head"][0]
 
     def wrong(*arguments: Any) -> torch.Tensor:
         found = right(*arguments)
-        found[1:, 2, 0] += 1.5  # of (3, 4, 6)
+        found[1:, 2, 5] += 1.5  # of (3, 4, 6)
         return found
 
     d2l.check("debug-multi-head", wrong)
-    lines = capsys.readouterr().out.splitlines()[2:4]
-    expected, got = (float(line.split()[1]) for line in lines)
-    assert got == pytest.approx(expected + 1.5, abs=2e-3)  # four digits of each
-    assert lines[0].endswith("at [1, 2, 0], the first of 2 places that differ") and lines[1].endswith("there")
+    report = capsys.readouterr().out
+    assert "differs  2 of 72 entries; here [1], column 2 to 5 of 6" in report
+    head, *lines = [line.split() for line in report.splitlines() if re.match(r" +(row|\d) ", line)]
+    columns = [f"[{j}]" for j in (2, 3, 4, 5)]
+    assert head == ["row", "expected", *columns, "got", *columns, "difference", *columns]
+    numbers = [[float(number) for number in line[1:]] for line in lines]
+    assert len(numbers) == 4 and [line[11] for line in numbers] == [0, 0, 1.5, 0]
+    assert all(a - b == pytest.approx(c, abs=2e-3) for line in numbers for b, a, c in [line[3::4]])
+
+    shown: list[Any] = []
+    monkeypatch.setattr("d2lmini_exercises.engine.core.find_shell", lambda: True)
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    d2l.check("debug-multi-head", wrong)
+    assert "<th" in shown[0]._repr_html_() and "expected [2]" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("shape", "at", "place", "rows", "columns"),
+    [
+        ((3,), (1,), "1 of 3 entries", 3, 3),
+        ((20,), (19,), "1 of 20 entries; here entry 14 to 19 of 20", 6, 3),
+        ((2, 3), (1, 1), "1 of 6 entries", 2, 9),
+        ((9, 9), (0, 8), "1 of 81 entries; here row 0 to 5 of 9, column 5 to 8 of 9", 6, 12),
+        ((2, 1, 7, 2), (1, 0, 3, 0), "1 of 28 entries; here [1, 0], row 1 to 6 of 7", 6, 6),
+    ],
+)
+def test_a_table_shows_the_first_entry_that_differs(
+    shape: tuple[int, ...], at: tuple[int, ...], place: str, rows: int, columns: int
+) -> None:
+    expected = torch.zeros(shape)
+    got = expected.index_put(tuple(map(torch.tensor, at)), torch.tensor(math.nan))
+    found, table = tabulate_differences(got, expected, got.isnan())
+    assert found == place and len(table.rows) == rows and len(table.columns) == 1 + columns
+    assert str(table).count("nan") == 2
 
 
 def test_a_prediction_is_not_given_away(capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +230,7 @@ def test_two_hints_for_one_number_are_refused(mistakes: dict[str, float | tuple[
         Prediction({Number("the width", 8.0, "count"): mistakes}, "")
 
 
-def test_one_hint_may_be_for_several_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_hint_may_be_for_several_numbers() -> None:
     for angle in (7.6, 7.64):
         d2l.check("predict-relative", (264, 0.368, angle))
-        assert "in radians, not in degrees" in capsys.readouterr().out
+        assert "in radians, not in degrees" in hints.find_clue("predict-relative")

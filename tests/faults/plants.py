@@ -95,7 +95,6 @@ def draw_twice(notebook: Any) -> None:
     outputs.append(outputs[0])
 
 
-HINTED = output(STARTER, "double not attempted yet", "✗ double: got 21\nhint: so")
 # What is written in the first Markdown cell, and what is said of it.
 IN_PROSE = {
     "a role": ("See {ref}`this`.", r"raw MyST \(a role\)"),
@@ -134,7 +133,6 @@ IN_CELLS: dict[str, tuple[Change, str, str]] = {
     "stored output on stderr": (store_stderr, "code cell 2", "on stderr"),
     "an exercise with a colon": (task(" · Twice", ": Twice"), "markdown cell 1", "should begin with .### Exercise"),
     "a solution that passes one of two checks": (solve_one_of_two, "code cell 5", "should print '✓'"),
-    "a hint beside a symptom": (both(task("*Build.*", "*Debug.*"), HINTED), "code cell 4", "hint=False"),
     "a section in a solution's cell": (continue_in_the_solution, "markdown cell 3", "a cell with the tag solution"),
     "a fold in mid-section": (doubt(minibook.markdown("### More")), "markdown cell 3", "the last thing in its section"),
     "a cell without its tag": (doubt(minibook.code("1 / 7")), "code cell 5", "a check cell without the tag check"),

@@ -54,8 +54,8 @@ def read_verdict(question: Question, record: dict[str, Any] | None, ended: str) 
     elif verdict.endswith(": not attempted yet\n") or (verdict.startswith("✗") and question.untouched):
         result = "not attempted"
     elif verdict.startswith("✗"):
-        result, hint = "wrong", " ".join(verdict.partition("hint:")[2].split())
-        symptom, *more = verdict.partition("hint:")[0].splitlines()
+        result, hint = "wrong", " ".join(verdict.rpartition("\n  hint:")[2].split())
+        symptom, *more = verdict.splitlines()
         if "your answer" in symptom:  # it raised, or did not end
             remarks.append(": ".join([symptom.partition(": ")[2], *(line.strip() for line in more[:1])]))
     else:

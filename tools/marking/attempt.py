@@ -16,10 +16,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import d2lmini as d2l
-from d2lmini_exercises.engine import core
+from d2lmini_exercises.engine import core, hints
 from d2lmini_exercises.engine.sandbox import limit_time
 
 _check, _limit_time, _dumps, _write, _CHECKERS = d2l.check, limit_time, json.dumps, os.write, dict(core._CHECKERS)
+_find_clue = hints.find_clue
 
 
 class Shell(InteractiveShell):
@@ -30,7 +31,7 @@ class Shell(InteractiveShell):
 
 
 def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) -> str:
-    """What the check prints of an answer; or why there is none."""
+    """What the check prints of an answer, with the last of its hints; or why there is none."""
     out = io.StringIO()
     try:
         with redirect_stdout(out), _limit_time(2 * seconds):
@@ -42,7 +43,10 @@ def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) 
     # What comes last is the report: what an answer itself prints may look like one.
     printed = out.getvalue()
     found = list(re.finditer(rf"^(✓ {name}: |✗ {name}: |{name}: not attempted yet$)", printed, re.MULTILINE))
-    return printed[found[-1].start() :] if found else "no answer: its check said nothing"
+    if not found:
+        return "no answer: its check said nothing"
+    told, clue = printed[found[-1].start() :], _find_clue(name)
+    return f"{told}\n  hint: {clue}" if clue else told
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Checkers of the chapter "TITLE"."""
 
-from d2lmini_exercises.engine import Number, exercise, list_in_order, prediction
+from d2lmini_exercises.engine import Number, Task, exercise, list_in_order, prediction
 
 prediction(
     "NAME-mean",
@@ -31,4 +31,13 @@ exercise(
     hint="multiply, add, and divide: by what?",
 )
 
-list_in_order("TITLE", {"NAME-mean": "Exercise NUMBER.1", "NAME-weights": "Exercise NUMBER.2"})
+list_in_order(
+    "TITLE",
+    Task(
+        "Exercise NUMBER.1",
+        "NAME-mean",
+        "what do the values add up to?",
+        '"One number for many"',
+    ),
+    Task("Exercise NUMBER.2", "NAME-weights", "how often does each value count?", '"One number for many"'),
+)
