@@ -6,7 +6,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini_exercises.engine import Number, Task, WrongAnswer, convert_tensor, exercise, list_in_order, prediction
+from d2lmini_exercises.engine import (
+    Case,
+    Number,
+    Task,
+    WrongAnswer,
+    convert_tensor,
+    exercise,
+    list_in_order,
+    prediction,
+)
 
 prediction(
     "transposed-kernel",
@@ -63,7 +72,7 @@ exercise(
     tuple(
         f"torch.manual_seed({d}); num_heads = {h}; state = "
         f"{{name: torch.randn_like(W) for name, W in nn.MultiheadAttention({d}, {h}).state_dict().items()}}"
-        for d, h in ((6, 2), (12, 3))
+        for d, h in ((6, 2), (12, 3), (4, 2), (3, 3), (2, 1))
     ),
     {
         "a matrix of PyTorch is (outputs, inputs), and a kernel begins with the inputs": kernels(
@@ -105,6 +114,8 @@ def use_mask(answer: Any, attn_mask: Tensor, key_padding_mask: Tensor) -> Any:
     return found if mask is None else mask.float()
 
 
+HIDDEN = "a row without a key stays without one: the mask says what is seen, the layer what becomes of it"
+LONELY = "key_padding_mask = torch.tensor([[1, 0, 0], [1, 1, 1]]).bool()"
 CAUSAL, PADDING = "attn_mask = ~d2l.causal_mask(3)", "key_padding_mask = torch.tensor([[0, 0, 1], [0, 0, 0]]).bool()"
 exercise(
     "port-a-mask",
@@ -113,6 +124,8 @@ exercise(
         f"{CAUSAL}; {PADDING}",
         f"{CAUSAL}; key_padding_mask = torch.zeros(2, 3).bool()",
         f"attn_mask = torch.zeros(3, 3).bool(); {PADDING}",
+        f"attn_mask = torch.tensor([[0, 0, 1], [0, 1, 0]]).bool(); {PADDING}",
+        Case(f"{CAUSAL}; {LONELY}", HIDDEN, edge="nothing to see"),
     ),
     {
         "True means hidden in PyTorch: both masks have to be turned round": {"seen": lambda A, P: A | P},

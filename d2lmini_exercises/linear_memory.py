@@ -7,10 +7,6 @@ from torch import Tensor
 
 from d2lmini_exercises.engine import (
     APART,
-    LOW,
-    NOTHING,
-    OVERFLOW,
-    ROWS,
     Case,
     Number,
     Task,
@@ -38,16 +34,19 @@ exercise(
         Case(
             f"scores = torch.tensor([990.0, 1000, 999]); {VALUES}",
             hint="exp(1000) is infinite: subtract the maximum before each exp",
+            edge="large scores",
         ),
         Case(
             f"scores = torch.tensor([-1000.0, -999, -1001]); {VALUES}",
             hint="no score is above -998, and exp(-1000) is 0: with which maximum do you begin?",
+            edge="low scores",
         ),
         *(
-            Case(f"scores = torch.tensor({scores}); {VALUES}".replace("inf", "torch.inf"), hint=NOTHING)
+            Case(f"scores = torch.tensor({scores}); {VALUES}".replace("inf", "torch.inf"), edge="minus infinity")
             for scores in ("[-inf, 0, 1]", "[1, 0, -inf]", "[-inf, -inf, 1]")
         ),
-        "scores = torch.tensor([3.0]); values = torch.tensor([[1.0, 2]])",
+        Case(f"scores = torch.zeros(3); {VALUES}", edge="equal numbers"),
+        Case("scores = torch.tensor([3.0]); values = torch.tensor([[1.0, 2]])", edge="one key"),
     ),
     {
         "a new maximum shrinks all that was summed before it": {"total": False, "mixed": False},
@@ -89,7 +88,9 @@ exercise(
         HALVES,
         draw(3, O1=(3, 2), L1=(3,), O2=(3, 2), L2=(3,)),
         Case(
-            f"{HALVES}; L1, L2 = L1 + 1000, L2 + 1001", hint="exp(1000) is infinite: subtract before you take the exp"
+            f"{HALVES}; L1, L2 = L1 + 1000, L2 + 1001",
+            hint="exp(1000) is infinite: subtract before you take the exp",
+            edge="large scores",
         ),
         *(
             # the one half far above the other, then one query far above the other in both
@@ -97,9 +98,18 @@ exercise(
                 f"O1 = torch.tensor([[1.0], [3.0]]); O2 = torch.tensor([[2.0], [5.0]]); L1, L2 = torch.tensor({L})",
                 hint="which of the two is larger, differs from query to query: take that one away before each exp",
                 tolerance=2e-3,  # float32 has no more digits of 3000
+                edge="rows far apart",
             )
             for a, b in APART
             for L in ([[a, a], [b, b]], [[a, b], [b, a]], [[a, b], [a, b]])
+        ),
+        *(
+            Case(
+                f"{draw(5, A=(1, 3), B=(1,))}; Z = torch.zeros(1, 3); N = torch.full((1,), -torch.inf); "
+                f"O1, L1, O2, L2 = {order}",
+                edge="an empty half",
+            )
+            for order in ("A, B, Z, N", "Z, N, A, B")
         ),
     ),
     {
@@ -149,19 +159,20 @@ exercise(
             Case(
                 f"Q = torch.tensor([[{a}], [{b}]]); K = torch.ones(2, 1); V = torch.tensor([[1.0], [3.0]]); "
                 f"rows, columns = 2, {columns}",
-                hint=ROWS,
+                edge="rows far apart",
                 claim="it is exact, whatever the scores",
             )
             for a, b in APART
             for columns in (2, 1)
         ),
-        Case(f"{draw(1, most=60, Q=(4, 2), K=(4, 2), V=(4, 3))}; rows, columns = 2, 4", hint=OVERFLOW),
+        Case(f"{draw(1, most=60, Q=(4, 2), K=(4, 2), V=(4, 3))}; rows, columns = 2, 4", edge="large scores"),
         Case(
             "Q = torch.tensor([[-1e6], [1.0]]); K = torch.full((2, 1), 1e6); V = torch.tensor([[1.0], [3.0]]); "
             "rows, columns = 2, 2",
-            hint=LOW,
+            edge="low scores",
         ),
-        "Q = K = torch.ones(1, 1); V = torch.tensor([[7.0]]); rows = columns = 1",
+        Case(f"{draw(2, Q=(4, 3), K=(4, 3), V=(4, 1))}; rows, columns = 4, 4", edge="width 1"),
+        Case("Q = K = torch.ones(1, 1); V = torch.tensor([[7.0]]); rows = columns = 1", edge="one token"),
     ],
     {
         "a tile needs the mask if its last key comes after its first query: not only where j is i": {

@@ -42,7 +42,7 @@ exercise(
     "debug-maximum",
     maximum,
     tuple(
-        Case(f"H = torch.tensor({rows}); valid_lens = torch.tensor({lens})", hint)
+        Case(f"H = torch.tensor({rows}); valid_lens = torch.tensor({lens})".replace("inf", "torch.inf"), hint)
         for rows, lens, hint in (
             ([[[1.0, 5.0], [4.0, 2.0], [8.0, 3.0], [5000.0, 1.0]]], [2], ""),
             ([[[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]], [2], ""),
@@ -53,6 +53,7 @@ exercise(
                 "a state may be smaller than any number that you choose; what is smaller than all?",
             ),
             (FEW, [2, 0, 1], EMPTY),
+            ([[[-torch.inf, torch.inf]]], [1], "is every number of H that counts kept as it is?"),
         )
     ),
     {
@@ -232,9 +233,12 @@ def enough(
 exercise(
     "by-luck",
     enough,
-    tuple(
-        f"pairs = {pairs}; chance = {chance}"
-        for pairs, chance in ((60, 0.05), (41, 0.01), (12, 0.01), (3, 0.125), (3, 0.2), (1, 0.1), (6, 0.9))
+    (
+        *(
+            f"pairs = {pairs}; chance = {chance}"
+            for pairs, chance in ((60, 0.05), (41, 0.01), (12, 0.01), (3, 0.125), (3, 0.2), (1, 0.1), (6, 0.9))
+        ),
+        Case("pairs = 1200; chance = 0.01", "a power of 1/2 may be too small for a float: divide whole numbers"),
     ),
     {
         "a coin reaches this number too often: how likely is *at least* that many?": {

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from d2lmini_exercises.engine import (
     IN_PLACE,
-    OVERFLOW,
     Case,
     Number,
     Task,
@@ -91,7 +90,15 @@ exercise(
             "q = torch.ones(2); k = torch.tensor([1.0, 3]); v = torch.tensor([5.0]); S = torch.zeros(2, 1); "
             "z = torch.zeros(2)",
             hint="the first token sees itself alone: its output is its own value",
+            edge="one token",
         ),
+        Case(
+            "q = k = torch.tensor([1e-4, 1e-5]); v = torch.tensor([3.0, 2]); S = torch.zeros(2, 2); z = torch.zeros(2)",
+            hint="q and k may be small, and so may their product: what do you add to it, or cut off?",
+            edge="small numbers",
+        ),
+        Case(draw_token(3, 3, 3), edge="as wide as long"),
+        Case(draw_token(4, 1, 1), edge="width 1"),
     ),
     {
         "a token may see itself: add before you read": {"late": True},
@@ -126,7 +133,7 @@ def write_difference(
     return read(q, k) @ (S if late else new), new
 
 
-EDGES = "with a gate of 1 nothing fades, with one of 0 all does; with a rate of 0 nothing is written"
+GATES = "with a gate of 1 nothing fades, with one of 0 all does; with a rate of 0 nothing is written"
 
 
 def draw_written(seed: int, p: int, r: int, alpha: float, beta: float) -> str:
@@ -140,13 +147,16 @@ exercise(
     (
         draw_written(1, 3, 2, 0.5, 0.5),
         draw_written(2, 2, 3, 0.9, 0.3),
-        *(Case(draw_written(3, 3, 3, *gates), EDGES) for gates in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0))),
+        *(Case(draw_written(3, 3, 3, *gates), GATES) for gates in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0))),
         Case(
             "q = k = torch.tensor([1.0, 0]); v = torch.tensor([20.0]); S = torch.tensor([[10.0], [5]]); "
             "alpha = beta = 1.0",
             "a new value replaces the old one, and a key that is orthogonal keeps its own",
         ),
-        "q = k = torch.ones(1); v = torch.tensor([7.0]); S = torch.zeros(1, 1); alpha, beta = 0.5, 0.25",
+        Case(
+            "q = k = torch.ones(1); v = torch.tensor([7.0]); S = torch.zeros(1, 1); alpha, beta = 0.5, 0.25",
+            edge="width 1",
+        ),
     ),
     {
         "the old value is still there: write what v differs by from what k finds": {"found": lambda S, k, a: 0 * S[0]},
@@ -203,12 +213,20 @@ def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> A
     return torch.stack(outputs)
 
 
-FAR_APART = Case(f"{draw(1, most=60, queries=(5, 2), keys=(5, 2), values=(5, 3))}; w = 4", hint=OVERFLOW)
+HIGH = draw(1, most=60, queries=(5, 2), keys=(5, 2), values=(5, 3))
 TEXT = draw(0, queries=(6, 2), keys=(6, 2), values=(6, 3))
 exercise(
     "debug-window",
     write_all,
-    (f"{TEXT}; w = 3", f"{TEXT}; w = 2", f"{TEXT}; w = 6", Case(f"{TEXT}; w = 1", hint=ALONE), FAR_APART),
+    (
+        f"{TEXT}; w = 3",
+        f"{TEXT}; w = 2",
+        *(Case(f"{TEXT}; w = {w}", edge="a full window") for w in (5, 6, 7)),
+        Case(f"{TEXT}; w = 1", ALONE, edge="a window of 1"),
+        Case(f"{HIGH}; w = 4", edge="large scores"),
+        Case(f"{draw(3, queries=(5, 1), keys=(5, 1), values=(5, 1))}; w = 2", edge="width 1"),
+        Case(f"{draw(4, queries=(1, 2), keys=(1, 2), values=(1, 3))}; w = 2", edge="one token"),
+    ),
     {
         "the next query sees itself as well: how many others, if it sees w tokens?": {"sees": lambda w: w + 1},
         "a query sees w tokens, itself included: yours sees one fewer": {"sees": lambda w: max(w - 1, 1)},

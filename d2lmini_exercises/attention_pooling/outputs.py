@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.engine import FAR, LOW, OVERFLOW, Case, draw, exercise
+from d2lmini_exercises.engine import FAR, Case, draw, exercise
 
 
 def mean(alpha: Tensor, X: Tensor) -> Tensor:
@@ -69,11 +69,12 @@ exercise(
             Case(
                 f"query = torch.tensor({query}).float(); keys = torch.tensor({keys}).float(); "
                 "values = torch.tensor([[1, 2], [4, -1], [3, 3]]).float()",
-                OVERFLOW,
                 tolerance=1e-3,
+                edge="large scores",
             )
             for query, keys in (([2000, 0], [[1, 0], [1, 1], [-1, 2]]), ([100], [[2], [1], [-1]]))
         ),
+        Case(draw(6, query=(3,), keys=(1, 3), values=(1, 2)), edge="one key"),
     ],
     {
         "0 throughout: which of your factors, or which sum, is 0? Print them one by one": {
@@ -148,11 +149,15 @@ def attend(
     return mix(weights, values).where(~nothing, values.mean(0) if empty == "mean" else empty)
 
 
-def extreme(queries: Any, keys: Any, values: Any, mask: Any, hint: str, factor: float = FAR) -> Case:
+def extreme(queries: Any, keys: Any, values: Any, mask: Any, edge: str, factor: float = FAR) -> Case:
     times = "2.0**63 * " * (factor == FAR)
     code = f"queries = {times}torch.tensor({queries}).float(); keys = {times}torch.tensor({keys}).float(); "
     return Case(
-        f"{code}values = torch.tensor({values}).float(); mask = torch.tensor({mask}).bool()", hint, NEGLECTED, 0.01
+        f"{code}values = torch.tensor({values}).float(); mask = torch.tensor({mask}).bool()",
+        SHARE * (edge == "outweighed"),
+        NEGLECTED,
+        0.01,
+        edge=edge,
     )
 
 
@@ -163,6 +168,7 @@ MASK, FEW = (
 )
 PLAIN, HUGE = [[7], [1], [-8]], [[1e30], [1], [-8]]
 DEEP = [[-2.5, 0, 0, 0], [-3, 0, 0, 0], [-3, 0, 0, 0]]
+STEEP = [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]]
 HIGH = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0]]
 APART = [[1, 0, 0, 0], [0, 2, 1, 0]], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
 ZEROS = "0 throughout: does your mask hide every key (True means may attend), or do you write into a copy?"
@@ -180,13 +186,21 @@ exercise(
             f"{DRAWN}; mask = torch.tensor({FEW}).bool()",
             "which queries may see a single key, and which see none?",
             "a query that may attend to nothing returns 0",
+            edge="nothing to see",
         ),
-        extreme([[60, 40, 0, 0]] * 2, [[60, 90, 0, 0]] * 3, PLAIN, [[1, 1, 0], [1, 1, 1]], OVERFLOW, 1.0),
-        *(extreme(*APART, PLAIN, mask, SHARE) for mask in ([[0, 1, 1], [1, 0, 1]], [[0, 1, 1], [1, 1, 1]])),
-        extreme(*APART, HUGE, [[0, 1, 1]] * 2, SHARE),
-        extreme([[1, 0, 0, 0]] * 2, [[1, 0, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0]], PLAIN, [[1, 0, 1], [0, 0, 1]], SHARE),
-        extreme([[1] * 4] * 2, DEEP, [[0, 1], [3, 4], [6, 8]], [[0, 1, 1], [0, 1, 0]], LOW),
-        extreme([[1, 0, 0, 0], [0, 1, 1, 0]], HIGH, PLAIN, [[1, 1, 0], [1, 1, 1]], OVERFLOW),
+        *(
+            Case(f"{drawn}; mask = torch.tensor({mask}).bool()", edge=edge)
+            for edge, drawn, mask in (
+                ("one token", draw(9, queries=(1, 4), keys=(5, 4), values=(5, 1)), [[1] * 5]),
+                ("one key", draw(5, queries=(3, 1), keys=(1, 1), values=(1, 2)), [[1], [0], [1]]),
+            )
+        ),
+        extreme([[60, 40, 0, 0]] * 2, [[60, 90, 0, 0]] * 3, PLAIN, [[1, 1, 0], [1, 1, 1]], "large scores", 1.0),
+        *(extreme(*APART, PLAIN, mask, "outweighed") for mask in ([[0, 1, 1], [1, 0, 1]], [[0, 1, 1], [1, 1, 1]])),
+        extreme(*APART, HUGE, [[0, 1, 1]] * 2, "outweighed"),
+        extreme([[1, 0, 0, 0]] * 2, STEEP, PLAIN, [[1, 0, 1], [0, 0, 1]], "outweighed"),
+        extreme([[1] * 4] * 2, DEEP, [[0, 1], [3, 4], [6, 8]], [[0, 1, 1], [0, 1, 0]], "low scores"),
+        extreme([[1, 0, 0, 0], [0, 1, 1, 0]], HIGH, PLAIN, [[1, 1, 0], [1, 1, 1]], "large scores"),
     ),
     {
         "what is hidden has to be hidden before the softmax: the weights now add up to less than 1": {"late": True},

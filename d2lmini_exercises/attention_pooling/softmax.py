@@ -10,10 +10,7 @@ from torch.nn import functional as F
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini_exercises.engine import (
     APART,
-    LOW,
-    OUTWEIGHED,
-    OVERFLOW,
-    ROWS,
+    EDGES,
     Case,
     Number,
     WrongAnswer,
@@ -68,35 +65,37 @@ exercise(
         *(
             Case(
                 f"X = {factor} * torch.tensor({scores}, dtype={dtype}); valid_lens = torch.tensor({lens})",
-                hint,
-                "it is a softmax over the first valid_lens keys, whatever the scores",
+                claim="it is a softmax over the first valid_lens keys, whatever the scores",
                 trained=False,
+                edge=edge,
             )
-            for scores, lens, factor, hint in (
-                ([[[3, 2, 0]], [[1, 4, 5]]], [2, 3], "20000.0", OVERFLOW),
-                ([[[0, 0, 3]], [[3, 0, 0]]], [2, 3], "20000.0", OUTWEIGHED),
-                ([[[-2, -3, -3]], [[-2, -3, -3]]], [2, 1], "2.0**125", LOW),
-                ([[[-3, -3, -3]], [[-3, -3, -3]]], [1, 1], "2.0**125", LOW),
+            for scores, lens, factor, edge in (
+                ([[[3, 2, 0]], [[1, 4, 5]]], [2, 3], "20000.0", "large scores"),
+                ([[[0, 0, 3]], [[3, 0, 0]]], [2, 3], "20000.0", "outweighed"),
+                ([[[-2, -3, -3]], [[-2, -3, -3]]], [2, 1], "2.0**125", "low scores"),
+                ([[[-3, -3, -3]], [[-3, -3, -3]]], [1, 1], "2.0**125", "low scores"),
             )
             for dtype in (torch.float32, torch.float64)
         ),
         *(
             Case(
                 f"X = torch.tensor([[[{a}, {a}, 0], [{b}, {b}, 0]]]); valid_lens = torch.tensor([2])",
-                ROWS,
-                "rows far apart do not disturb each other",
+                claim="rows far apart do not disturb each other",
                 trained=False,
+                edge="rows far apart",
             )
             for a, b in APART
         ),
         *(
             Case(
                 f"{SCORES}; valid_lens = torch.tensor({lens})",
-                "compare each row's sum with the number of keys it may see",
-                "a query that may attend to nothing gets weights 0",
+                claim="a query that may attend to nothing gets weights 0",
+                edge="nothing to see",
             )
             for lens in ([0, 3], [2, 0])
         ),
+        Case(f"{draw(5, X=(1, 3, 4))}; valid_lens = torch.tensor([4])", edge="one example"),
+        Case(f"{draw(6, X=(3, 2, 1))}; valid_lens = torch.tensor([1, 0, 1])", edge="one key"),
         *(
             Case(
                 f"{SCORES}.to({dtype}); valid_lens = torch.tensor([2, 3])",
@@ -127,7 +126,7 @@ exercise(
         "the wrong keys are hidden: the first valid_lens are the ones that count": lambda X, lens: masked_softmax(
             X, mask=~show(X, lens)
         ),
-        LOW: {"fill": -1e6, "empty": None},
+        EDGES["low scores"]: {"fill": -1e6, "empty": None},
         "0 divided by 0: a row of -inf has no softmax, so treat it apart": {"empty": math.nan},
         "the row has no key, yet its weights add up to 1": {"fill": torch.finfo(torch.float32).min, "empty": None},
     },

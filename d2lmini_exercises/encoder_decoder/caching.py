@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.engine import APART, LOW, ROWS, Case, WrongAnswer, draw, exercise, expect_pair, expect_shape
+from d2lmini_exercises.engine import APART, Case, WrongAnswer, draw, exercise, expect_pair, expect_shape
 
 _KEEP = "an old cache must stay as it was: append to a new one (torch.cat), not in place"
 _SLICE = "a window of 1 leaves no old key: does a slice [-k:] do what you want where k is 0?"
@@ -136,24 +136,29 @@ def write(seed: int, batch: int, n: int, d: int, window: int, *, again: bool) ->
     return f"{tokens}; {weights}; window = {window}" + "; other = None" * (not again)
 
 
-SIZES = ((1, 3, 9, 5, 3), (2, 1, 6, 3, 2), (3, 5, 4, 2, 9), (4, 2, 5, 4, 1))  # seed, batch, n, d, window
+SIZES = {  # seed, batch, n, d, window
+    (1, 3, 9, 5, 3): "",
+    (2, 1, 6, 3, 2): "one example",
+    (3, 5, 4, 2, 9): "a full window",
+    (4, 2, 5, 4, 1): "a window of 1",
+}
 exercise(
     "cached-attention",
     attend,
     (
-        *(Case(write(*size, again=False), _SLICE if size[-1] == 1 else "") for size in SIZES),
+        *(Case(write(*size, again=False), edge=edge) for size, edge in SIZES.items()),
         Case(
             "X = torch.full((2, 1, 3), 10.0); other = None; P = torch.zeros(4, 3); W_k = W_v = torch.eye(3); "
             "W_q = -1e30 * W_k; window = 3",
-            LOW,
-            "a first token sees itself alone",
+            claim="a first token sees itself alone",
+            edge="low scores",
         ),
         *(
             Case(
                 f"X = torch.tensor([[[{a}], [{a / 2}]], [[{b}], [{b / 2}]]]); other = None; P = torch.zeros(4, 1); "
                 "W_q = W_k = W_v = torch.eye(1); window = 2",
-                ROWS,
-                "examples far apart do not disturb each other",
+                claim="examples far apart do not disturb each other",
+                edge="rows far apart",
             )
             for a, b in APART
         ),

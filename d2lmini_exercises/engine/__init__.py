@@ -10,7 +10,7 @@ from d2lmini_exercises.engine.core import (
     find_hint,
     is_near,
 )
-from d2lmini_exercises.engine.edge_cases import APART, FAR, LOW, NOTHING, OUTWEIGHED, OVERFLOW, ROWS
+from d2lmini_exercises.engine.edge_cases import APART, EDGES, FAR
 from d2lmini_exercises.engine.equality import IN_PLACE, are_equal
 from d2lmini_exercises.engine.exercise import Case, call, draw, exercise
 from d2lmini_exercises.engine.prediction import Number, prediction
@@ -19,13 +19,9 @@ from d2lmini_exercises.engine.tasks import Task, list_in_order
 
 __all__ = [
     "APART",
+    "EDGES",
     "FAR",
     "IN_PLACE",
-    "LOW",
-    "NOTHING",
-    "OUTWEIGHED",
-    "OVERFLOW",
-    "ROWS",
     "Case",
     "Mistakes",
     "Number",

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 import d2lmini as d2l
 from d2lmini_exercises.engine.convert import convert_arrays, convert_tensor
 from d2lmini_exercises.engine.core import CALLED, WrongAnswer, expect_close, expect_function, is_near, register
+from d2lmini_exercises.engine.edge_cases import EDGES
 from d2lmini_exercises.engine.equality import are_equal, describe_change
 from d2lmini_exercises.engine.gradients import expect_gradients
 
@@ -48,10 +49,11 @@ class Case:
 
     Attributes:
         code: a line that a student can paste; it defines the arguments by their names.
-        hint: for what makes none of the mistakes on this input; without it, the hint of the exercise.
+        hint: for what makes none of the mistakes on this input; without it, that of the edge, or of the exercise.
         claim: what holds on this input; without it, the claim of the exercise.
         tolerance: how far a number may be off.
         trained: whether its gradient counts, if that of the exercise does.
+        edge: which of the edge cases it is, by its name in `edge_cases`.
     """
 
     code: str
@@ -59,6 +61,7 @@ class Case:
     claim: str = ""
     tolerance: float = 1e-4
     trained: bool = True
+    edge: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +248,7 @@ class Exercise:
                 raise WrongAnswer(claim.replace("{}", "it"), hint or form, given=case.code, got=type(got).__name__)
             claim = claim if "{}" in claim else f"{claim}: {{}}"
             pairs = [(*both, claim.replace("{}", part)) for *both, part in zip(got, expected, self.parts, strict=True)]
-        hint_used = hint or case.hint or self.hint
+        hint_used = hint or case.hint or EDGES.get(case.edge) or self.hint
         for one, right, claim in pairs:
             wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)
             tensor = convert_tensor(one, wanted)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from d2lmini.attention.layout import transpose_output, transpose_qkv
 from d2lmini.attention.pooling import masked_softmax
-from d2lmini_exercises.engine import APART, LOW, OUTWEIGHED, OVERFLOW, ROWS, Case, Number, draw, exercise, prediction
+from d2lmini_exercises.engine import APART, Case, Number, draw, exercise, prediction
 
 # A layer with d = 512 and h = 8: divisor of the scores, parameters, FLOPs relative to one head.
 prediction(
@@ -110,16 +110,17 @@ exercise(
     [
         Case(
             draw(seed, most=most, X=(b, n, d), W_in=(3 * d, d), W_o=(d, d)) + f"; num_heads = {h}",
-            OVERFLOW * (most > 1),
             tolerance=1e-3,
+            edge=edge,
         )
-        for seed, most, b, n, d, h in (
-            (1, 1, 3, 5, 12, 2),
-            (2, 1, 2, 4, 15, 3),
-            (3, 1, 2, 3, 5, 1),
-            (4, 1, 1, 4, 6, 2),
-            (5, 1, 2, 1, 6, 3),
-            (6, 9, 2, 3, 8, 2),
+        for seed, most, b, n, d, h, edge in (
+            (1, 1, 3, 5, 12, 2, ""),
+            (2, 1, 2, 4, 15, 3, ""),
+            (3, 1, 2, 3, 5, 1, "one head"),
+            (4, 1, 1, 4, 6, 2, "one example"),
+            (5, 1, 2, 1, 6, 3, "one token"),
+            (7, 1, 2, 3, 3, 3, "width 1"),
+            (6, 9, 2, 3, 8, 2, "large scores"),
         )
     ],
     {
@@ -228,21 +229,21 @@ exercise(
                 f"Q = 2.0**60 * torch.ones(2, 1, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(2, 3, 4); "
                 "V = torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8], [9, 9, 9, 9]]] * 2).float(); "
                 f"valid_lens = torch.tensor({lens}); num_heads = 2",
-                hint,
-                "a padded key has no influence, whatever the scores",
+                claim="a padded key has no influence, whatever the scores",
+                edge=edge,
             )
-            for high, lens, hint in (
-                ([[2, 1, 0], [1, 2, 0]], [3, 2], OVERFLOW),
-                ([[0, 0, 3], [0, 3, 3]], [2, 1], OUTWEIGHED),
-                ([[-1, -2, -2], [-1, -1, -1]], [2, 1], LOW),
+            for high, lens, edge in (
+                ([[2, 1, 0], [1, 2, 0]], [3, 2], "large scores"),
+                ([[0, 0, 3], [0, 3, 3]], [2, 1], "outweighed"),
+                ([[-1, -2, -2], [-1, -1, -1]], [2, 1], "low scores"),
             )
         ),
         *(
             Case(
                 f"Q = torch.tensor([[[{a}] * 2, [{b}] * 2]]); K = torch.ones(1, 2, 2); "
                 "V = torch.tensor([[[1.0, 2], [3, 4]]]); valid_lens = torch.tensor([2]); num_heads = 2",
-                ROWS,
-                "queries far apart do not disturb each other",
+                claim="queries far apart do not disturb each other",
+                edge="rows far apart",
             )
             for a, b in APART
         ),

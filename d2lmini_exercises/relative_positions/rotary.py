@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.positions.rotary import turn
-from d2lmini_exercises.engine import ROWS, Case, draw, exercise
+from d2lmini_exercises.engine import Case, draw, exercise
 
 
 def attend(
@@ -48,7 +48,11 @@ exercise(
             draw(seed, most=1, Q=(m, p), K=(n, p), V=(n, p))
             for seed, (m, n, p) in enumerate(((3, 5, 12), (4, 4, 8), (1, 7, 4), (2, 14, 64)))
         ),
-        Case(f"{draw(4, Q=(4, 4), K=(5, 4), V=(5, 4))}; Q[0] *= 3000", hint=ROWS, tolerance=1e-3),
+        Case(f"{draw(4, Q=(4, 4), K=(5, 4), V=(5, 4))}; Q[0] *= 3000", edge="rows far apart", tolerance=1e-3),
+        Case(draw(5, most=1, Q=(1, 4), K=(1, 4), V=(1, 4)), edge="one token"),
+        Case(draw(6, most=1, Q=(3, 2), K=(4, 2), V=(4, 2)), edge="one key")
+        if False
+        else Case(draw(6, most=1, Q=(3, 2), K=(4, 2), V=(4, 2))),
     ],
     {
         "the queries are the last tokens: where does the first of them stand?": (

@@ -8,9 +8,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini_exercises.engine import (
-    LOW,
-    OUTWEIGHED,
-    OVERFLOW,
     Case,
     Mistakes,
     WrongAnswer,
@@ -84,23 +81,27 @@ def attend(
 
 
 # What the keys of the tokens are, times 2**126.
-EXTREMES = ([2, 1, 0, 1], OVERFLOW), ([0, 0, 0, 3], OUTWEIGHED), ([-3, -3.5, -3.5, 0], LOW)
+EXTREMES = {"large scores": [2, 1, 0, 1], "outweighed": [0, 0, 0, 3], "low scores": [-3, -3.5, -3.5, 0]}
 exercise(
     "causal-self-attention",
     attend,
     (
         *(
             draw(seed, most=1, X=(n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d))
-            for seed, n, d, p, v in ((2, 7, 3, 3, 3), (5, 6, 3, 2, 5), (6, 8, 4, 2, 3))
+            for seed, n, d, p, v in ((2, 7, 3, 3, 3), (5, 6, 3, 2, 5), (6, 70, 4, 2, 3))
         ),
         *(
             Case(
                 f"X = torch.tensor({[[1.0, key] for key in keys]}); W_q = 2.0**63 * torch.tensor([[1, 0], [0, 0]]); "
                 "W_k = 2.0**63 * torch.tensor([[0, 1], [0, 0]]); W_v = torch.eye(2)",
-                hint,
-                "a token that may not be seen has no influence, whatever the scores",
+                claim="a token that may not be seen has no influence, whatever the scores",
+                edge=edge,
             )
-            for keys, hint in EXTREMES
+            for edge, keys in EXTREMES.items()
+        ),
+        *(
+            Case(draw(7, most=1, X=(n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d)), edge=edge)
+            for edge, n, d, p, v in (("one token", 1, 3, 2, 2), ("width 1", 4, 3, 1, 1), ("width 1", 4, 1, 2, 3))
         ),
     ),
     {

@@ -10,9 +10,6 @@ from torch.nn import functional as F
 
 from d2lmini.attention.masks import causal_mask
 from d2lmini_exercises.engine import (
-    LOW,
-    OUTWEIGHED,
-    OVERFLOW,
     Case,
     WrongAnswer,
     are_equal,
@@ -113,12 +110,21 @@ exercise(
         write(7, 3, 2, 5),
         write(4, 6, 3, 70),
         *(
-            Case(write_extreme(high), hint, "a later token has no influence, whatever the scores", trained=False)
-            for high, hint in (
-                ([2, 1, 0, 0, 1], OVERFLOW),
-                ([1, 0, 0, 0, 3], OUTWEIGHED),
-                ([-3, -3.5, -3.5, -3.5, -3.5], LOW),
+            Case(
+                write_extreme(high),
+                claim="a later token has no influence, whatever the scores",
+                trained=False,
+                edge=edge,
             )
+            for high, edge in (
+                ([2, 1, 0, 0, 1], "large scores"),
+                ([1, 0, 0, 0, 3], "outweighed"),
+                ([-3, -3.5, -3.5, -3.5, -3.5], "low scores"),
+            )
+        ),
+        *(
+            Case(write(*sizes), edge=edge)
+            for edge, sizes in {"one example": (5, 2, 1, 4), "one token": (3, 4, 2, 1), "width 1": (4, 1, 2, 3)}.items()
         ),
     ),
     {
