@@ -125,6 +125,7 @@ exercise(
         f"{CAUSAL}; key_padding_mask = torch.zeros(2, 3).bool()",
         f"attn_mask = torch.zeros(3, 3).bool(); {PADDING}",
         f"attn_mask = torch.tensor([[0, 0, 1], [0, 1, 0]]).bool(); {PADDING}",
+        f"{CAUSAL}; key_padding_mask = torch.tensor([[0, 0, 0], [0, 1, 1], [0, 0, 1]]).bool()",
         Case(f"{CAUSAL}; {LONELY}", HIDDEN, edge="nothing to see"),
     ),
     {
@@ -133,7 +134,7 @@ exercise(
         "the key_padding_mask has PyTorch's meaning still: there, True means padding": {"seen": lambda A, P: ~A & P},
         "the attn_mask has PyTorch's meaning still: there, True means hidden": {"seen": lambda A, P: A & ~P},
         "padding hides keys, the last axis; you hide queries": {"seen": lambda A, P: ~A & ~P.mT},
-        "padding hides nothing in your mask": {"seen": lambda A, P: ~A & torch.ones_like(P)},
+        "padding hides nothing in this mask": {"seen": lambda A, P: ~A & torch.ones_like(P)},
         "the attn_mask is (queries, keys): you have exchanged them": {"seen": lambda A, P: ~A.mT & ~P},
     },
     claim="True means may attend",

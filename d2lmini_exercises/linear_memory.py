@@ -42,11 +42,20 @@ exercise(
             edge="low scores",
         ),
         *(
-            Case(f"scores = torch.tensor({scores}); {VALUES}".replace("inf", "torch.inf"), edge="minus infinity")
-            for scores in ("[-inf, 0, 1]", "[1, 0, -inf]", "[-inf, -inf, 1]")
+            Case(
+                f"scores = torch.tensor({scores}); {VALUES}",
+                "scores may lie far apart, in any order, and far below 0: is what you take away the largest so far?",
+                edge="rows far apart",
+            )
+            for scores in ("[0.0, 1000, 999]", "[1000.0, 0, 999]", "[-2e9, -2.1e9, -2e9]")
         ),
-        Case(f"scores = torch.zeros(3); {VALUES}", edge="equal numbers"),
+        *(
+            Case(f"scores = torch.tensor({scores}); {VALUES}".replace("inf", "torch.inf"), edge="minus infinity")
+            for scores in ("[-inf, 0, 1]", "[1, 0, -inf]", "[-inf, -inf, 1]", "[-inf, -900, -901]")
+        ),
+        Case(f"scores = torch.zeros(3); {VALUES}", edge="equal scores"),
         Case("scores = torch.tensor([3.0]); values = torch.tensor([[1.0, 2]])", edge="one key"),
+        Case("scores = torch.tensor([0.0, 1.0]); values = torch.tensor([[1.0], [2]])", edge="width 1"),
     ),
     {
         "a new maximum shrinks all that was summed before it": {"total": False, "mixed": False},
@@ -87,6 +96,7 @@ exercise(
     (
         HALVES,
         draw(3, O1=(3, 2), L1=(3,), O2=(3, 2), L2=(3,)),
+        Case(draw(4, O1=(3, 3), L1=(3,), O2=(3, 3), L2=(3,)), edge="as wide as long"),
         Case(
             f"{HALVES}; L1, L2 = L1 + 1000, L2 + 1001",
             hint="exp(1000) is infinite: subtract before you take the exp",
@@ -171,6 +181,11 @@ exercise(
             "rows, columns = 2, 2",
             edge="low scores",
         ),
+        Case(
+            "Q = torch.ones(2, 1); K = torch.tensor([[0.0], [200]]); V = torch.tensor([[1.0], [3]]); "
+            "rows, columns = 1, 2",
+            edge="large scores",
+        ),
         Case(f"{draw(2, Q=(4, 3), K=(4, 3), V=(4, 1))}; rows, columns = 4, 4", edge="width 1"),
         Case("Q = K = torch.ones(1, 1); V = torch.tensor([[7.0]]); rows = columns = 1", edge="one token"),
     ],
@@ -185,9 +200,9 @@ exercise(
         "a query may not see the key right after it": {"begin": lambda i, j: i - j + 2},
         "the future is not hidden": {"begin": lambda i, j: None},
     },
-    claim="query i attends to the keys up to i, whatever the tiles are",
+    claim="it is causal attention, whatever the tiles are",
     verified="the tiles change no number, also where rows have scores far apart",
-    hint="list, for one tile, the positions of its queries and of its keys: which pairs are hidden?",
+    hint="for one tile, list its queries and keys: which pairs are hidden, and what becomes of the sums before it?",
     untried="how much memory it takes, gradients, other dtypes, a GPU, how fast it is",
 )
 

@@ -53,6 +53,7 @@ exercise(
                 "a state may be smaller than any number that you choose; what is smaller than all?",
             ),
             (FEW, [2, 0, 1], EMPTY),
+            (FEW, [0, 1, 0], EMPTY),
             ([[[-torch.inf, torch.inf]]], [1], "is every number of H that counts kept as it is?"),
         )
     ),
@@ -159,7 +160,10 @@ exercise(
     "effect-of-words",
     measure,
     tuple(
-        f"tokens = torch.tensor({tokens}); width = {width}; {SCORE}"
+        Case(
+            f"tokens = torch.tensor({tokens}); width = {width}; {SCORE}",
+            edge="as wide as long" * (width == len(tokens)) or "width 1" * (width == 1),
+        )
         for tokens, width in (
             ([4, 2, 5, 3, 2], 2),
             ([5, 2, 3], 1),
@@ -236,13 +240,25 @@ exercise(
     (
         *(
             f"pairs = {pairs}; chance = {chance}"
-            for pairs, chance in ((60, 0.05), (41, 0.01), (12, 0.01), (3, 0.125), (3, 0.2), (1, 0.1), (6, 0.9))
+            for pairs, chance in (
+                (60, 0.05),
+                (41, 0.01),
+                (4, 0.3),
+                (12, 0.01),
+                (3, 0.125),
+                (3, 0.2),
+                (1, 0.1),
+                (6, 0.9),
+            )
         ),
-        Case("pairs = 1200; chance = 0.01", "a power of 1/2 may be too small for a float: divide whole numbers"),
+        "pairs = 1000; chance = 0.01",
     ),
     {
         "a coin reaches this number too often: how likely is *at least* that many?": {
             "tail": lambda k, pairs: reach(k + 1, pairs)
+        },
+        "all of the pairs right is one of the ways: does your sum reach i = m?": {
+            "tail": lambda k, pairs: reach(k, pairs) - 1 / 2**pairs
         },
         "is there a smaller number that is rare enough?": lambda *given: enough(*given) + 1,
         "the chance of exactly that many is smaller: what about more?": {
@@ -266,7 +282,7 @@ exercise(
             *({"none": lambda pairs, k=k: pairs if k else k - 1} for k in (0, 1)),
         ),
     },
-    claim="with one pair less right, a coin would do as well too often",
+    claim="it is the smallest number that a coin reaches less often than that",
     verified="the smallest number that is rare enough: at least that many, one side, exact",
     hint="from which k on is the sum in (10.2), with `pairs` in place of 50, smaller than `chance`?",
 )

@@ -107,20 +107,21 @@ TINY = "X = torch.tensor([[[0.00005, 0.0001, 0.00015, 0.0002], [0.008, 0.008, 0.
 DRAWN = draw(4, most=9, X=(2, 3, 4))
 MIXED = draw(5, most=9, X=(3, 2, 5)) + "; mix = lambda X: X.flip(1) + X.mean(dim=1, keepdim=True)"
 INPUTS = (
-    (DRAWN, THREE, 1e-3),  # which epsilon it is does not show yet
-    (MIXED, "[torch.cos, mix]", 1e-3),
-    ("X = torch.full((1, 2, 4), 2.0)", SIN, 1e-4),
-    (TINY, NOTHING, 1e-4),  # here the last norm is the first one, too
-    (TINY, f"2 * {NOTHING}", 1e-4),
-    (f"{DRAWN}; X = X / 2000", SIN, 1e-4),
-    (DRAWN, "[torch.sin, torch.cos, torch.tanh, torch.sin]", 1e-3),
+    (DRAWN, THREE, 1e-3, ""),  # which epsilon it is does not show yet
+    (MIXED, "[torch.cos, mix]", 1e-3, ""),
+    ("X = torch.full((1, 2, 4), 2.0)", SIN, 1e-4, "equal numbers"),
+    (TINY, NOTHING, 1e-4, "small numbers"),  # here the last norm is the first one, too
+    (TINY, f"2 * {NOTHING}", 1e-4, "small numbers"),
+    (f"{DRAWN}; X = X / 2000", SIN, 1e-4, "small numbers"),
+    ("X = 4096 + torch.tensor([[[0.0, 1, 2, 4], [5, 3, 3, 1]]])", SIN, 1e-2, ""),  # a large mean
+    (DRAWN, "[torch.sin, torch.cos, torch.tanh, torch.sin]", 1e-3, ""),
 )
 exercise(
     "add-norm",
     run_stack,
     tuple(
-        Case(f"{code}; layers = {layers}; norm_first = {norm_first}", tolerance=tolerance, trained=code == DRAWN)
-        for code, layers, tolerance in INPUTS
+        Case(f"{code}; layers = {layers}; norm_first = {norm_first}", "", "", tolerance, code == DRAWN, edge)
+        for code, layers, tolerance, edge in INPUTS
         for norm_first in (False, True)
     ),
     {
@@ -246,6 +247,7 @@ exercise(
             f"{draw(7, most=9, X=(2, 3, 4))}; valid_lens = torch.tensor([2, 3]); X = X / 1000; X[0, 1] = 0; {CODE}",
             "(6.2) has an epsilon, under the root: 1e-5, as nn.LayerNorm has",
             "a token of small or equal features has a norm, too",
+            edge="small numbers",
         ),
     ),
     {
@@ -288,7 +290,7 @@ def stays_large(block: Layer, d: int, *, judge: Callable[[Layer, int], bool] | N
         return torch.tensor(float(judge(block, d)))
     X = torch.arange(4.0 * d).sin().reshape(1, 4, d)
     with torch.no_grad():
-        sizes = [block(factor * X).abs().max() for factor in (1e3, 1e6)]
+        sizes = [block(factor * X).abs().max() for factor in (1e6, 1e9)]
     return (sizes[1] > 30 * sizes[0]).float()
 
 
@@ -310,6 +312,7 @@ def looks_normed(block: Layer, d: int) -> bool:
 
 
 LEARNED = "its norms have learned, so what leaves it has another mean and spread. Change the size of what comes"
+LOUD = "[part.data.mul_({}) for name, part in block.named_parameters() if '{}' in name]"
 LEARN = "[nn.init.normal_(part) for name, part in block.named_parameters() if 'norm' in name]"
 exercise(
     "which-norm",
@@ -317,17 +320,19 @@ exercise(
     [
         Case(
             f"torch.manual_seed({seed}); d = {d}; block = d2l.TransformerEncoderBlock(d, 16, num_heads=2, dropout=0, "
-            f"norm_first={first}, norm='{norm}').eval()" + f"; {LEARN}" * learned,
-            LEARNED if learned else "",
+            f"norm_first={first}, norm='{norm}').eval()" + f"; {then}" * bool(then),
+            LEARNED if then == LEARN else "",
         )
-        for seed, (d, first, norm, learned) in enumerate(
+        for seed, (d, first, norm, then) in enumerate(
             (
-                (8, True, "layer", False),
-                (8, False, "layer", False),
-                (8, False, "layer", True),
-                (6, True, "layer", True),
-                (4, False, "rms", True),
-                (12, True, "rms", True),
+                (8, True, "layer", ""),
+                (8, False, "layer", ""),
+                (8, False, "layer", LEARN),
+                (6, True, "layer", LEARN),
+                (4, False, "rms", LEARN),
+                (12, True, "rms", LEARN),
+                (8, True, "layer", LOUD.format(4, "ffn")),
+                (8, False, "layer", LOUD.format(300, "norm")),
             )
         )
     ],

@@ -145,8 +145,8 @@ exercise(
     "delta-step",
     write_difference,
     (
-        draw_written(1, 3, 2, 0.5, 0.5),
         draw_written(2, 2, 3, 0.9, 0.3),
+        draw_written(1, 3, 2, 0.5, 0.5),
         *(Case(draw_written(3, 3, 3, *gates), GATES) for gates in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0))),
         Case(
             "q = k = torch.tensor([1.0, 0]); v = torch.tensor([20.0]); S = torch.tensor([[10.0], [5]]); "
@@ -205,9 +205,13 @@ def use(answer: Any, queries: Tensor, keys: Tensor, values: Tensor, w: int) -> A
             raise WrongAnswer("a step returns three tensors", hint, got=type(found).__name__)
         if not are_equal(own, [*given]):
             raise WrongAnswer("the arguments of a step are left unchanged", IN_PLACE)
-        if len(more_keys) > w:
+        if max(len(more_keys), len(more_values)) > w:
             hint = ALONE if w == 1 else "what no query sees any more leaves the cache"
-            raise WrongAnswer("a cache holds at most w tokens", hint, got=f"{len(more_keys)} of them, with w = {w}")
+            raise WrongAnswer(
+                "a cache holds at most w tokens",
+                hint,
+                got=f"{len(more_keys)} keys and {len(more_values)} values, with w = {w}",
+            )
         K, V = more_keys.to(keys), more_values.to(values)
         outputs.append(output)
     return torch.stack(outputs)
@@ -222,6 +226,7 @@ exercise(
         f"{TEXT}; w = 3",
         f"{TEXT}; w = 2",
         *(Case(f"{TEXT}; w = {w}", edge="a full window") for w in (5, 6, 7)),
+        Case(f"{draw(2, queries=(12, 2), keys=(12, 2), values=(12, 2))}; w = 9", edge="a full window"),
         Case(f"{TEXT}; w = 1", ALONE, edge="a window of 1"),
         Case(f"{HIGH}; w = 4", edge="large scores"),
         Case(f"{draw(3, queries=(5, 1), keys=(5, 1), values=(5, 1))}; w = 2", edge="width 1"),

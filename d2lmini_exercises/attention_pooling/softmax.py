@@ -39,7 +39,7 @@ def use(answer: Any, X: Tensor, valid_lens: Tensor) -> Any:
     try:
         weights = answer(X, valid_lens)
     except RuntimeError as error:
-        if X.dtype == torch.float32:
+        if X.dtype == torch.get_default_dtype():
             raise
         raise WrongAnswer(f"it works in {X.dtype}", FIT, got=str(error).partition("\n")[0]) from error
     if isinstance(weights, Tensor) and weights.dtype != X.dtype:
@@ -200,8 +200,31 @@ exercise(
     "measure-saturation",
     measure,
     [
-        f"torch.manual_seed(1); queries, keys = torch.randn({n}, {d}), torch.randn({n}, {m}, {d}); scale = {scale}"
-        for n, m, d, scale in ((5, 3, 4, 0.4), (31, 64, 4, 0.7), (7, 5, 16, 0.1), (9, 4, 2, 3.0))
+        *(
+            Case(
+                f"torch.manual_seed(1); queries, keys = torch.randn({n}, {d}), torch.randn({n}, {m}, {d}); "
+                f"scale = {scale}",
+                edge=edge,
+            )
+            for n, m, d, scale, edge in (
+                (5, 3, 4, 0.4, ""),
+                (31, 64, 4, 0.7, ""),
+                (7, 5, 16, 0.1, ""),
+                (9, 4, 2, 3.0, ""),
+                (1, 4, 2, 1.0, "one example"),
+                (3, 1, 2, 1.0, "one key"),
+                (5, 4, 1, 1.0, "width 1"),
+            )
+        ),
+        Case(f"{draw(1, queries=(3, 2), keys=(3, 4, 2))}; scale = -0.5", "the smallest score may weigh the most"),
+        *(
+            Case(
+                f"queries = torch.tensor([[{a}], [{b}], [{a}]]); keys = torch.tensor([[[1.0], [0.9998]]] * 3); "
+                "scale = 1.0",
+                edge="rows far apart",
+            )
+            for a, b in APART
+        ),
     ],
     {
         "the median of the largest weights is asked for, not their mean": {

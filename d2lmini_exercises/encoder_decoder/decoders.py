@@ -125,6 +125,7 @@ exercise(
             f"{draw(3, most=9, X=(1, 4, 8), memory=(1, 4, 8))}; X = X / 100; {CODE}; training = False",
             "where is the norm's epsilon? Under the root: 1e-5, as nn.LayerNorm has",
             "a token of small features has a norm, too",
+            edge="small numbers",
         ),
     ),
     {

@@ -180,8 +180,10 @@ class Exercise:
         return partial(self.use, mistake) if callable(mistake) else self._refer(**mistake)
 
     @cached_property
-    def _wrong(self) -> list[tuple[str, Callable[[int], Outcome]]]:
-        """The mistakes, then those of several at once, with the hint of the first: what each gives for a case."""
+    def _wrong(self) -> list[tuple[str, Callable[[int, torch.dtype], Outcome]]]:
+        """The mistakes, then those of several at once, with the hint of the first: what each gives for a case in the
+        default dtype.
+        """
         runs = [(hint, self._bind(one)) for hint, one in self._list_single()]
         by_keywords = [(hint, one) for hint, one in self._list_single() if not callable(one)]
         for size in range(2, self.together + 1):
@@ -191,16 +193,19 @@ class Exercise:
                     runs.append((some[0][0], self._refer(**keywords)))
         return [(hint, cache(partial(self._try, run))) for hint, run in runs]
 
-    def _try(self, run: Run, case: int) -> Outcome:
+    def _try(self, run: Run, case: int, _: torch.dtype) -> Outcome:
         try:
             return _call(run, self.make(case))
         except Exception as error:
             return error
 
     @cached_property
-    def _expect(self) -> Callable[[int], Outcome]:
-        """What the right answer gives for a case."""
-        return cache(lambda case: _call(self._refer(), self.make(case)))
+    def _expected(self) -> Callable[[int, torch.dtype], Outcome]:
+        return cache(lambda case, _: _call(self._refer(), self.make(case)))
+
+    def _expect(self, case: int) -> Outcome:
+        """What the right answer gives for a case, in the default dtype."""
+        return self._expected(case, torch.get_default_dtype())
 
     def _run(self, run: Run, case: Case, given: Given) -> Outcome:
         try:
@@ -218,8 +223,9 @@ class Exercise:
 
     def _explain(self, found: list[Outcome]) -> str:
         """The hint for the first mistake that gives what the answer has given, on all inputs so far."""
+        dtype = torch.get_default_dtype()
         for hint, outcome in self._wrong:
-            if all(self._agrees(one, outcome(i), self.cases[i].tolerance) for i, one in enumerate(found)):
+            if all(self._agrees(one, outcome(i, dtype), self.cases[i].tolerance) for i, one in enumerate(found)):
                 return hint
         return ""
 
@@ -248,7 +254,7 @@ class Exercise:
                 raise WrongAnswer(claim.replace("{}", "it"), hint or form, given=case.code, got=type(got).__name__)
             claim = claim if "{}" in claim else f"{claim}: {{}}"
             pairs = [(*both, claim.replace("{}", part)) for *both, part in zip(got, expected, self.parts, strict=True)]
-        hint_used = hint or case.hint or EDGES.get(case.edge) or self.hint
+        hint_used = hint or case.hint or (EDGES[case.edge] if case.edge else self.hint)
         for one, right, claim in pairs:
             wanted = torch.as_tensor(right, dtype=None if isinstance(right, Tensor) else torch.float64)
             tensor = convert_tensor(one, wanted)

@@ -102,7 +102,6 @@ def keep_state() -> Iterator[None]:
         random.seed(0)
         np.random.seed(0)
         torch.manual_seed(0)  # the same inputs each time: an answer is right or wrong, never by chance
-        torch.set_default_dtype(torch.float32)  # that of the inputs: a chapter may have set another
         try:
             yield
         finally:

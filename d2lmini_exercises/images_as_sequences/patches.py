@@ -114,9 +114,12 @@ def embed_patches(
 exercise(
     "debug-patch-tokens",
     embed_patches,
-    tuple(
-        f"{draw(seed, most=7, X=(batch, 8, 8), W=(d, 4), P=(16, d))}; X = X + 7"  # no pixel of 16 in these batches
-        for seed, batch, d in ((1, 3, 5), (2, 1, 2), (3, 2, 3))
+    (
+        *(
+            f"{draw(seed, most=7, X=(batch, 8, 8), W=(d, 4), P=(16, d))}; X = X + 7"  # no pixel of 16 in these batches
+            for seed, batch, d in ((1, 3, 5), (2, 1, 2), (3, 2, 3))
+        ),
+        f"{draw(4, X=(2, 8, 8), W=(1, 4), P=(16, 1))}; X = X.clamp(min=0) / 2",  # faint digits
     ),
     {
         "divide by a constant: with a number taken over the whole batch a digit depends on those beside it, and with "

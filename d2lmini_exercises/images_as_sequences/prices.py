@@ -40,9 +40,9 @@ def write(seed: int, rows: int, columns: int, size: int, count: int, *, least: f
     """The code of a case: a model that is wrong now and then, and pictures of `rows` by `columns` patches."""
     height, width = rows * size, columns * size
     return (
-        f"torch.manual_seed({seed}); "
-        f"model = torch.nn.Sequential(torch.nn.Flatten(1, 2), torch.nn.Linear({height * width}, 10)); "
-        f"X = {f'{least} + {1 - least} * ' if least else ''}torch.rand({count}, {height}, {width}); "
+        f"torch.manual_seed({seed}); W = torch.randint(-99, 99, (10, {height * width})) / 99; "
+        f"model = torch.nn.Sequential(torch.nn.Flatten(1, 2), torch.nn.Linear({height * width}, 10, bias=False)); "
+        f"model[1].weight.data = W; X = torch.randint({round(99 * least)}, 100, ({count}, {height}, {width})) / 99; "
         f"which = torch.randint({rows * columns}, ({count},)); "
         f"y = {y or 'model(X).argmax(dim=1); y[::9] = (y[::9] + 1) % 10'}; size = {size}"
     )

@@ -78,12 +78,21 @@ def join_by_reshape(X: Tensor, h: int) -> Tensor:
     return X.reshape(len(X) // h, X.shape[1], -1)
 
 
+SMALL = {
+    "one example": ((1, 3, 6), 2),
+    "one token": ((2, 1, 6), 3),
+    "one head": ((2, 3, 4), 1),
+    "width 1": ((2, 3, 4), 4),
+}
 exercise(
     "split-heads",
     transpose_qkv,
     [
-        f"{draw(seed, X=(b, n, d))}; num_heads = {h}"
-        for seed, b, n, d, h in ((1, 2, 3, 4, 2), (2, 3, 5, 12, 3), (3, 2, 4, 10, 5), (4, 1, 1, 6, 2))
+        *[
+            f"{draw(seed, X=(b, n, d))}; num_heads = {h}"
+            for seed, b, n, d, h in ((1, 2, 3, 4, 2), (2, 3, 5, 12, 3), (3, 2, 4, 10, 5))
+        ],
+        *(Case(f"{draw(4, X=shape)}; num_heads = {h}", edge=edge) for edge, (shape, h) in SMALL.items()),
     ],
     {
         "which numbers does row 0 hold? Cut each token into heads, then transpose": split_by_reshape,
@@ -98,8 +107,9 @@ exercise(
         "each token of a head is a row: (n, d/h), not (d/h, n)": lambda X, h: transpose_qkv(X, h).mT,
     },
     claim="row e h + i is example e in head i",
-    verified="each number is in its place, for four sets of sizes, as in a loop over examples and heads",
+    verified="each number is in its place, for seven sets of sizes, as in a loop over examples and heads",
     hint="number the entries with torch.arange and look where they go",
+    untried="that it has no loop, gradients, other dtypes, a GPU, how fast it is",
 )
 
 
@@ -227,7 +237,7 @@ exercise(
             # in each head scores of up to 2**120 that are shown, or hidden, and scores that are as far below 0
             Case(
                 f"Q = 2.0**60 * torch.ones(2, 1, 4); K = 2.0**60 * torch.tensor({high})[:, :, None].expand(2, 3, 4); "
-                "V = torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8], [9, 9, 9, 9]]] * 2).float(); "
+                "V = torch.tensor([[[1.0, 2, 3, 4], [5, 6, 7, 8], [9, 9, 9, 9]]] * 2); "
                 f"valid_lens = torch.tensor({lens}); num_heads = 2",
                 claim="a padded key has no influence, whatever the scores",
                 edge=edge,

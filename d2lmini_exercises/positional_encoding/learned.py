@@ -210,6 +210,13 @@ exercise(
             "X / 2 + torch.arange(start + offset, start + offset + X.shape[1])[:, None] / 20",
             _CALLED,
         ),
+        *(
+            Case(
+                f"{draw(6, X=shape)}; encoding, layer = d2l.PositionalEncoding(2, 0), d2l.DotProductAttention(0)",
+                edge=edge,
+            )
+            for edge, shape in {"one example": (1, 4, 2), "one token": (2, 1, 2)}.items()
+        ),
     ),
     {
         "the first output knows later tokens: which of them has the model seen by then?": lambda layer, encoding, X: (

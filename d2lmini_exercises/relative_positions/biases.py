@@ -65,6 +65,7 @@ exercise(
             f"slope, share = {1 / slope}, {share}"
             for slope, share in zip((16, 4, 16, 256, 2, 256), (0.7, 0.99, 0.99, 0.5, 0.2, 0.99), strict=True)
         ),
+        "slope, share = 0.25, 0.9999",
         # the keys beyond the first 4096 would have much of the weight of a longer sequence
         Case(
             f"slope, share = {1 / 4096}, 0.9",

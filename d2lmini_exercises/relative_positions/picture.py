@@ -9,7 +9,7 @@ from torch import Tensor
 
 from d2lmini.positions.added import make_angles
 from d2lmini.positions.rotary import turn
-from d2lmini_exercises.engine import draw, exercise
+from d2lmini_exercises.engine import Case, draw, exercise
 
 Turn = Callable[..., Tensor]
 
@@ -72,7 +72,13 @@ def alternate(X: Tensor, width: int) -> Tensor:
 exercise(
     "rotary-picture",
     rotate,
-    tuple(draw(seed, X=shape) for seed, shape in enumerate(((3, 5, 12), (4, 2, 8), (8, 9, 4), (1, 3, 16)))),
+    (
+        *(draw(seed, X=shape) for seed, shape in enumerate(((3, 5, 12), (4, 2, 8), (8, 9, 4)))),
+        *(
+            Case(draw(3, X=shape), "one row, or one column: is a dimension lost?")
+            for shape in ((1, 3, 16), (3, 1, 8), (1, 1, 4))
+        ),
+    ),
     {
         "nothing is turned": lambda X: X.clone(),
         "all features turn by the row, none by the column": by_row,

@@ -128,13 +128,16 @@ def _mix_with_first(logits: Tensor) -> Tensor:
     return logits + 0.1 * logits[:1]
 
 
+_LAST = 12  # max_len of the mutants
+
+
 def _subject(
     hint: str,
     read: Twist = _take,
     go_on: Twist = _take,
     kind: type[DecoderOnlyTransformer] = DecoderOnlyTransformer,
     vocab_size: int = 11,
-    max_len: int = 12,
+    max_len: int = _LAST,
     dropout: float = 0.0,
     **others: Any,
 ) -> Subject:
@@ -149,8 +152,21 @@ def _subject(
     return Subject(hint, make)
 
 
+def _stumble(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    """Wrong at the last place that there is."""
+    logits, state = _take(inner, tokens, state)
+    return (logits.flip(-1) if state.num_steps == _LAST else logits), state
+
+
+def _finish(logits: Tensor) -> Tensor:
+    return torch.cat([0 * logits[:, :-1], logits[:, -1:]], dim=1)
+
+
 _RIGHT = [
-    _subject("a right decoder: do you ask for more digits than float32 has?"),
+    _subject(
+        "a right decoder in float32: do you ask for more digits than it has, or for what need not be?",
+        dtype=torch.float32,
+    ),
     _subject("a right decoder with other sizes: read model.vocab_size and model.max_len", vocab_size=5, max_len=8),
     _subject("a right decoder that is in training mode, with dropout: call model.eval() first", dropout=0.5),
     _subject(
@@ -173,9 +189,11 @@ _MUTANTS = [
     _subject("lets rows of a batch touch, whether it reads or decodes", read=_change(_mix), go_on=_change(_mix)),
     _subject("lets one row of a batch touch all others", read=_change(_mix_with_first), go_on=_change(_mix_with_first)),
     _subject("leaks when it decodes several tokens in one step", go_on=_change(_leak)),
+    _subject("answers for the last token of a step alone", go_on=_change(_finish)),
     _subject("answers without reading", read=_answer_always, go_on=_answer_always),
     _subject("reads no token but the newest", read=_read_alone, go_on=_read_alone),
     _subject("gives all tokens of a step one position, except of the first step", kind=_Crowded),
+    _subject("goes wrong in decoding at the last place that there is", go_on=_stumble),
 ]
 
 
@@ -266,6 +284,12 @@ _WRONG_PAIRS = [
         lambda heads: _join(heads.flip(2)),
     ),
     _pair("has one head several times", lambda X, num_heads: _split(X, num_heads)[:, :1].expand(-1, num_heads, -1, -1)),
+    _pair(
+        "is right at the first token alone",
+        lambda X, num_heads: torch.cat([_split(X, num_heads)[:, :, :1], _split(X, num_heads)[:, :, 1:].flip(2)], 2),
+    ),
+    _pair("gives all examples the heads of the first", lambda X, num_heads: _split(X[:1].expand(X.shape), num_heads)),
+    _pair("joins the first head alone", join=lambda heads: _join(torch.cat([heads[:, :1], 0 * heads[:, 1:]], dim=1))),
     _pair("joins the heads in the wrong order", join=lambda heads: _join(heads.flip(1))),
     _pair(
         "makes 0 of numbers that it should only move, if they are negative",

@@ -88,7 +88,12 @@ exercise(
             f"{draw(seed, X=(b, n, d))}; valid_lens = torch.tensor({lens}); "
             f"width, num_heads = {d}, {h}  # parameters -0.3 to 0.3"
         )
-        for seed, b, n, d, h, lens in ((1, 3, 4, 2, 1, [1, 4, 2]), (2, 2, 5, 6, 3, [3, 4]), (3, 1, 3, 4, 2, [3]))
+        for seed, b, n, d, h, lens in (
+            (1, 3, 5, 2, 1, [2, 4, 3]),
+            (2, 2, 5, 6, 3, [1, 4]),
+            (3, 1, 3, 4, 2, [3]),
+            (4, 2, 3, 2, 1, [3, 1]),
+        )
     ),
     {
         "one bug left: do the outputs of padding belong in the mean?": either(mean=ALL),
@@ -104,7 +109,7 @@ exercise(
         "a mean is asked for, not the largest": either(mean=lambda found, real: (found * real).amax(1)),
     },
     claim="the mean over the real tokens of what they find among the real tokens",
-    verified="padding is hidden as a key and left out of the mean, at three sizes, one of them without padding",
+    verified="padding is hidden as a key and left out of the mean, at four sizes, one of them without padding",
     hint="take an example with padding, and the same one cut to its length: what differs?",
     use=use,
     trained=True,
@@ -182,7 +187,11 @@ _MUTANTS = [
     _subject("makes a hidden score 0, and e⁰ is 1", lambda scores, mask: (scores * mask).softmax(dim=-1)),
     _subject("does not look at the scores", lambda scores, mask: masked_softmax(0 * scores, mask=mask)),
     _subject("makes too little of the scores", lambda scores, mask: masked_softmax(scores / 2, mask=mask)),
+    _subject("makes a little too much of the scores", lambda scores, mask: masked_softmax(1.25 * scores, mask=mask)),
+    _subject("takes all scores above 0 for one", lambda s, mask: masked_softmax(s.clamp(max=0), mask=mask)),
+    _subject("is right where a key is seen", lambda s, mask: masked_softmax(s, mask=mask) + (0.2 * ~mask).to(s.dtype)),
     _subject("gives all examples one mask", lambda s, mask: masked_softmax(s, mask=mask[:1].expand(mask.shape))),
+    _subject("gives all queries one mask", lambda s, mask: masked_softmax(s, mask=mask[:, :1].expand(mask.shape))),
     _subject("knows how many keys are hidden, not which", _count),
     _subject("does something to a query that sees nothing", lambda s, mask: _fill(s, mask, -1e6)),
     _subject("can be spoilt by a hidden score, if that is large enough", _renormalise),

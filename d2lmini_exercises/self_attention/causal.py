@@ -81,14 +81,18 @@ def attend(
 
 
 # What the keys of the tokens are, times 2**126.
-EXTREMES = {"large scores": [2, 1, 0, 1], "outweighed": [0, 0, 0, 3], "low scores": [-3, -3.5, -3.5, 0]}
+EXTREMES: dict[str, list[float]] = {
+    "large scores": [2, 1, 0, 1],
+    "outweighed": [0, 0, 0, 3],
+    "low scores": [-3, -3.5, -3.5, 0],
+}
 exercise(
     "causal-self-attention",
     attend,
     (
         *(
             draw(seed, most=1, X=(n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d))
-            for seed, n, d, p, v in ((2, 7, 3, 3, 3), (5, 6, 3, 2, 5), (6, 70, 4, 2, 3))
+            for seed, n, d, p, v in ((2, 7, 4, 5, 3), (5, 6, 3, 2, 5), (6, 70, 4, 2, 3))
         ),
         *(
             Case(
@@ -101,7 +105,12 @@ exercise(
         ),
         *(
             Case(draw(7, most=1, X=(n, d), W_q=(p, d), W_k=(p, d), W_v=(v, d)), edge=edge)
-            for edge, n, d, p, v in (("one token", 1, 3, 2, 2), ("width 1", 4, 3, 1, 1), ("width 1", 4, 1, 2, 3))
+            for edge, n, d, p, v in (
+                ("one token", 1, 3, 2, 2),
+                ("width 1", 4, 3, 1, 1),
+                ("width 1", 4, 1, 2, 3),
+                ("as wide as long", 3, 3, 3, 3),
+            )
         ),
     ),
     {

@@ -82,7 +82,7 @@ def expect_parameters(layer: nn.Module) -> None:
             if (different := len({id(getattr(layer, f"W_{letter}")) for letter in "qkv"})) < 3:
                 hint = f"how many different layers are there? The three names stand for {different}"
             if all(f"W_{letter}.weight" in names for letter in "qkv"):
-                hint = "each of the three has a bias, too"
+                hint = "each of the three has a bias of its own"
         raise WrongAnswer("its parameters are those of W_q, W_k and W_v", hint, got=names)
     if frozen := [name for name, parameter in layer.named_parameters() if not parameter.requires_grad]:
         raise WrongAnswer("every parameter learns", "who has switched requires_grad off?", got=frozen)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lmini_exercises.engine import Number, exercise, prediction, read_number
+from d2lmini_exercises.engine import Case, Number, exercise, prediction, read_number
 
 # Right answers with two heads of five and with none; removals that twins survive, worst and best order.
 prediction(
@@ -105,7 +105,7 @@ exercise(
     match,
     (
         *(
-            f"torch.manual_seed({seed}); A = torch.rand({len(rows)}, {len(rows[0])}, {len(rows[0])}).tril(); "
+            f"torch.manual_seed({seed}); A = torch.randint(1, 99, {(len(rows), len(rows[0]), len(rows[0]))}).tril(); "
             f"weights = A / A.sum(dim=2, keepdim=True); letters = torch.tensor({rows})"
             for seed, rows in enumerate(DRAWN)
         ),
@@ -174,10 +174,14 @@ def receive(
 exercise(
     "received-weight",
     receive,
-    tuple(
-        f"torch.manual_seed({seed}); A = torch.rand({batch}, {n}, {n}).tril(); A[:, :, {sink}] *= 4; "
-        "A = A.tril(); weights = A / A.sum(dim=2, keepdim=True)"
-        for seed, (batch, n, sink) in enumerate(((2, 5, 0), (1, 2, 0), (3, 7, 2)))
+    (
+        *(
+            f"torch.manual_seed({seed}); A = torch.randint(1, 99, ({batch}, {n}, {n})).tril(); A[:, :, {sink}] *= 4; "
+            "weights = A / A.sum(dim=2, keepdim=True)"
+            for seed, (batch, n, sink) in enumerate(((2, 5, 0), (1, 2, 0), (3, 7, 2)))
+        ),
+        Case("weights = torch.tensor([[[1, 0, 0], [0, 1, 0], [0.5, 0, 0.5]]])", "a weight of 0 counts in a mean, too"),
+        Case("weights = torch.ones(2, 1, 1)", edge="one token"),
     ),
     {
         "the query at the key itself does not stand behind it": {

@@ -117,6 +117,7 @@ LOSSES: tuple[tuple[str, int, int], ...] = (
     ("7 - g[0] - 4 * g[1] * g[2] - g[3] - g[4] / 2", 5, 2),  # 1 and 2 are worth 4 together and nothing alone
     (TWINS, 6, 5),
     ("g[0]", 1, 1),
+    (TWINS, 6, 0),
     ("2 - 4 * g[0] - 3 * g[1] - g[2]", 3, 2),  # a score below 0 is a loss as well
     ("60 - sum((10 - i) * g[i] for i in range(10))", 10, 9),  # more heads than the models of the chapter have
 )

@@ -36,7 +36,6 @@ KNOWN = {
     **{("debug-masked-softmax", kind): _DTYPE for kind in ("float64", "float16", "bfloat16")},
     ("debug-maximum", "float16"): "its states reach -1e30, which is no number in float16",
     ("measure-heads", "bfloat16"): "three digits are asked for, and bfloat16 has two",
-    **{("measure-saturation", kind): "its queries and keys are drawn, of spread 1" for kind in [*SOFTMAXES][:4]},
     **{("measure-window", kind): "no score is above 0" for kind in ("no maximum", "a limit")},
     ("test-decoder", "arguments"): "each decoder is given once, so that nobody sees what becomes of it",
 }

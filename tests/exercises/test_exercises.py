@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 import d2lmini as d2l
 from d2lmini_exercises import list_exercises
-from d2lmini_exercises.engine import Number, Task, WrongAnswer, checker, hints, sandbox
+from d2lmini_exercises.engine import EDGES, Number, Task, WrongAnswer, checker, hints, sandbox
 from d2lmini_exercises.engine.core import find_exercise
 from d2lmini_exercises.engine.differences import tabulate_differences
 from d2lmini_exercises.engine.prediction import Prediction
@@ -130,6 +130,11 @@ def test_an_exercise_has_answers(name: str) -> None:
     assert any(name == other for other, *_ in [*WRONG, *list_mistakes()]), (
         f"no mistake is listed, nor a wrong answer to {name!r} in tests/exercises/answers, WRONG"
     )
+
+
+def test_each_edge_case_has_a_name_and_an_exercise() -> None:
+    named = {case.edge for name in list_exercises() for case in getattr(find_exercise(name), "cases", ())}
+    assert named == {"", *EDGES}
 
 
 def test_no_listed_mistake_is_among_the_wrong_answers() -> None:

@@ -41,10 +41,10 @@ def by_deque(x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor) -> tuple
 
 def in_numpy(x: Tensor, cache: Any, window: int, P: Tensor, *W: Tensor) -> tuple[Any, Any]:
     """One array; the position is its last column."""
-    old = np.zeros((len(x), 0, x.shape[1] + 1), dtype=np.float32) if cache is None else cache.copy()
+    old = np.zeros((len(x), 0, x.shape[1] + 1), dtype=x.numpy().dtype) if cache is None else cache.copy()
     t = int(old[0, -1, -1]) + 1 if old.shape[1] else 0
     newest = np.concatenate([(x + P[t]).numpy(), np.full((len(x), 1), t)], axis=1)[:, None]
-    tokens = np.concatenate([old, newest], axis=1)[:, -window:].astype("float32")
+    tokens = np.concatenate([old, newest], axis=1)[:, -window:].astype(x.numpy().dtype)
     return ask(torch.from_numpy(tokens[:, :, :-1]), W).numpy(), tokens
 
 

@@ -156,7 +156,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("multi-head-attention", with_heads(divisor=math.sqrt(6)), "compare with a loop over the heads"),
     ("multi-head-attention", lambda *a: by_einsum(*a).squeeze(1), "shape of each step"),
     ("debug-multi-head", filled(-1e30), "below every score"),
-    ("debug-multi-head", heads(renormalised), "Mask before it"),
+    ("debug-multi-head", heads(renormalised), "A mask after it"),
     ("debug-multi-head", lambda Q, K, V, lens, h: heads()(Q, K, V, lens.flip(0), h), "compare with a loop"),
     ("measure-heads", lambda A, C: by_limit(A, C, rtol=1e-3), "a limit has to be relative"),
     ("measure-heads", by_inverse, "Does your way?"),

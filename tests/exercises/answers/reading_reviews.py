@@ -18,7 +18,7 @@ def enough(pairs: int, chance: float) -> int:
 
 
 def by_tensor(pairs: int, chance: float) -> torch.Tensor:
-    ways = torch.tensor([math.comb(pairs, i) for i in range(pairs + 1)], dtype=torch.float64) / 2**pairs
+    ways = torch.tensor([math.comb(pairs, i) for i in range(pairs + 1)], dtype=torch.float64) / 2.0**pairs
     tails = ways.flip(0).cumsum(0).flip(0)
     return torch.cat([tails, torch.zeros(1)]).lt(chance).long().argmax()
 

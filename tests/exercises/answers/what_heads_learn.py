@@ -119,7 +119,7 @@ def pruned_from_the_end(loss: Loss, num_heads: int, keep: int) -> Tensor:
 RIGHT: dict[str, list[Any]] = {
     "predict-staircase": [(0.43, 0.05, 1, 5), torch.tensor([0.43, 0.05, 1, 5])],
     "prefix-matching": [score, by_loops, by_numpy],
-    "received-weight": [by_columns, lambda weights: torch.stack(by_columns(weights))],
+    "received-weight": [by_columns, lambda weights: torch.tensor([float(w) for w in by_columns(weights)])],
     "find-twins": [twins(), twins_by_items],
     "prune-carefully": [pruned(), pruned_from_the_end],
 }

@@ -64,7 +64,7 @@ class Projected(Axes):
     def __init__(self, num_hiddens: int, max_len: int) -> None:
         super().__init__(num_hiddens, max_len)
         del self.blocks, self.places
-        self.register_buffer("P", rows()(0, max_len, 8).float())
+        self.register_buffer("P", rows()(0, max_len, 8).to(torch.get_default_dtype()))
         self.scale = nn.Parameter(torch.tensor(2.0), requires_grad=False)
         self.project = nn.LazyLinear(num_hiddens)
 
