@@ -5,7 +5,7 @@ from torch import Tensor
 
 from d2lmini.figures.tables import Table
 
-_ROWS, _COLUMNS = 6, 4  # what a reader takes in at a glance
+_ROWS, _COLUMNS = 6, 3  # what a page has room for
 
 
 def tabulate_differences(got: Tensor, expected: Tensor, differs: Tensor) -> tuple[str, Table]:
@@ -17,10 +17,8 @@ def tabulate_differences(got: Tensor, expected: Tensor, differs: Tensor) -> tupl
         differs: the entries that differ, boolean: elsewhere the difference is 0.
     """
     several = expected.dim() > 1
-    place, entries = (
-        f"{int(differs.sum())} of {differs.numel()} entries",
-        ("row", "column") if several else ("entry", ""),
-    )
+    place = f"{int(differs.sum())} of {differs.numel()} entries"
+    called = ("rows", "columns") if several else ("entries", "")
     if not several:
         got, expected, differs = got[:, None], expected[:, None], differs[:, None]
     *outer, row, column = differs.nonzero()[0].tolist()
@@ -30,16 +28,16 @@ def tabulate_differences(got: Tensor, expected: Tensor, differs: Tensor) -> tupl
     piece = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
     came, right = got[piece].double(), expected[piece].double()
     blocks = {"expected": right, "got": came, "difference": (came - right).where(differs[piece], 0.0)}
-    heads = [f"{name} [{j}]" if j == columns.start else f"[{j}]" for name in blocks for j in columns]
+    heads = [name if j == columns.start else f"[{j}]" for name in blocks for j in columns]
     forms = [form for name, block in blocks.items() for form in [_choose(block, name)] * len(columns)]
     lines = torch.cat([*blocks.values()], 1).add(0.0).tolist()  # no -0
     table = Table(
-        [entries[0], *(heads if several else blocks)],
+        ["row" if several else "entry", *(heads if several else blocks)],
         [[i, *line] for i, line in zip(rows, lines, strict=True)],
         ["", *forms],
     )
     shown = [f"[{', '.join(map(str, outer))}]"] if outer else []
-    for name, cut, size in zip(entries, (rows, columns), sizes, strict=True):
+    for name, cut, size in zip(called, (rows, columns), sizes, strict=True):
         shown += [f"{name} {cut[0]} to {cut[-1]} of {size}"] if len(cut) < size else []
     return "; here ".join([place, *filter(None, [", ".join(shown)])]), table
 
