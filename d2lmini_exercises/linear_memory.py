@@ -47,7 +47,7 @@ exercise(
                 "scores may lie far apart, in any order, and far below 0: is what you take away the largest so far?",
                 edge="rows far apart",
             )
-            for scores in ("[0.0, 1000, 999]", "[1000.0, 0, 999]", "[-2e9, -2.1e9, -2e9]")
+            for scores in ("[0.0, 1000, 999]", "[1000.0, 0, 999]", "[-2e9, -2.1e9, -2.2e9]")
         ),
         *(
             Case(f"scores = torch.tensor({scores}); {VALUES}".replace("inf", "torch.inf"), edge="minus infinity")

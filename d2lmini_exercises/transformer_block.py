@@ -120,7 +120,12 @@ exercise(
     "add-norm",
     run_stack,
     tuple(
-        Case(f"{code}; layers = {layers}; norm_first = {norm_first}", "", "", tolerance, code == DRAWN, edge)
+        Case(
+            f"{code}; layers = {layers}; norm_first = {norm_first}",
+            tolerance=tolerance,
+            trained=code == DRAWN,
+            edge=edge,
+        )
         for code, layers, tolerance, edge in INPUTS
         for norm_first in (False, True)
     ),

@@ -117,10 +117,6 @@ exercise(
 )
 
 
-SHARE = (
-    "what is left for the other keys after the softmax? Mask before it; a finite penalty can be outweighed. "
-    "Or has a limit cut them off?"
-)
 NEGLECTED = "a masked key has no influence, whatever the scores"
 
 
@@ -154,9 +150,8 @@ def extreme(queries: Any, keys: Any, values: Any, mask: Any, edge: str, factor: 
     code = f"queries = {times} * torch.tensor({queries}); keys = {times} * torch.tensor({keys}); "
     return Case(
         f"{code}values = 1.0 * torch.tensor({values}); mask = torch.tensor({mask}).bool()",
-        SHARE * (edge == "outweighed"),
-        NEGLECTED,
-        0.01,
+        claim=NEGLECTED,
+        tolerance=0.01,
         edge=edge,
     )
 

@@ -7,7 +7,7 @@ list_in_order(
     Task(
         "Exercise 4.1",
         "predict-stack",
-        "how many matrix products does each layer make, and of which sizes? A multiply-add is 2",
+        "how many matrix products does each layer make, of which sizes, and how many FLOPs is a multiply-add?",
         '"Work", and formula (4.1) for attention',
     ),
     Task(

@@ -101,9 +101,9 @@ def check(name: str, answer: Any) -> None:
 
     A wrong answer never raises, and only KeyboardInterrupt passes through: an error in the student's code is reported
     like any other mistake. An answer that has not ended after 60 seconds is stopped, where the platform has a timer
-    (not on Windows) and the cell runs in the main thread, as it does in a notebook; elsewhere it runs on. Random
-    numbers, default dtype and device, the gradient mode and the other settings of torch, NumPy and Python are left as
-    they were, and what an answer prints is cut after some thousand characters.
+    (not on Windows) and the cell runs in the main thread, as it does in a notebook; elsewhere it runs on. The
+    inputs have your default dtype. Random numbers, default dtype and device, the gradient mode and the other settings
+    of torch, NumPy and Python are left as they were, and what an answer prints is cut after some thousand characters.
 
     Chapter: Attention pooling.
 

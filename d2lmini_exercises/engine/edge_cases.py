@@ -14,7 +14,7 @@ EDGES = {
     "large scores": "large scores: does an exp overflow, or a limit cut them off? "
     "F.softmax takes each row's largest away first",
     "outweighed": "what is left for the others after the softmax? A mask after it comes too late, and before it only "
-    "minus infinity makes a weight 0",
+    "minus infinity makes a weight 0. Or has a limit cut them off?",
     "low scores": "the visible scores are far below 0: which number is below every score? And is each exp of them 0?",
     "rows far apart": "one row's scores are far from another's: is what you take away before each exp that row's own "
     "maximum?",

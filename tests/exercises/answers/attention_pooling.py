@@ -144,7 +144,7 @@ RIGHT: dict[str, list[Any]] = {
 WRONG: list[tuple[str, Any, str]] = [
     ("query-gradient", by_exp, "does an exp overflow"),
     ("query-gradient", by_clamp, "a limit cut them off"),
-    ("masked-attention", late, "what is left for the other keys"),
+    ("masked-attention", late, "what is left for the others"),
     *[
         (
             "masked-attention",
