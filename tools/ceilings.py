@@ -1,7 +1,8 @@
 """What a chapter has of what a reader can bear, counted: `python -m tools.ceilings self-attention`, or all chapters.
 
-Counted is the main line: what stands above *Exercises* and in no fold. The box *In a real model*, whose cells have a
-tag, is counted apart. A formula is one word; what a picture is described by, and the address of a link, are none.
+Counted is the main line: what stands above *Exercises* and in no fold. The box *In a real model*, whose text and code
+have a tag, is counted apart; in the chapter that is all about one, only the code has it. A formula is one word; what a
+picture is described by, and the address of a link, are none.
 """
 
 import re
@@ -43,14 +44,16 @@ class Chapter:
 def read(name: str) -> Chapter:
     """Sort the cells of a stored notebook."""
     chapter, below = Chapter(), False
-    for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells:
+    cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
+    boxed = any(cell.cell_type == "markdown" and NEEDS_MODEL in cell.metadata.get("tags", []) for cell in cells)
+    for cell in cells:
         text = cell.source if cell.cell_type == "markdown" else ""
         above, heading, _ = text.partition(f"## {EXERCISES}\n")
         if heading and not below:  # the last section and the summary may stand in the same cell
             below = True
             chapter.main.append(nbformat.v4.new_markdown_cell(above))
         if not below:
-            part = chapter.box if NEEDS_MODEL in cell.metadata.get("tags", []) else chapter.main
+            part = chapter.box if boxed and NEEDS_MODEL in cell.metadata.get("tags", []) else chapter.main
             part += [] if is_aside(cell) else [cell]
         elif _EXERCISE.search(text):
             chapter.exercises.append([cell])

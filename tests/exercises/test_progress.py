@@ -34,7 +34,7 @@ def test_a_tick_is_noted_once_and_listed_until_it_is_reset(
     assert json.loads(file.read_text("utf-8")) == [SOLVED]
     capsys.readouterr()
     d2l.progress()
-    assert "\nMulti-head attention: 1 of 5 (3.1)\n" in (out := capsys.readouterr().out) and out.count(": 0 of ") == 15
+    assert "\nMulti-head attention: 1 of 5 (3.1)\n" in (out := capsys.readouterr().out) and out.count(": 0 of ") == 16
     d2l.progress(reset=True)
     assert not file.exists() and "Multi-head attention: 0 of 5\n" in capsys.readouterr().out
 

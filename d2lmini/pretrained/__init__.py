@@ -1,0 +1,1 @@
+"""A language model that was trained elsewhere, in the layers of this package."""
