@@ -82,6 +82,7 @@ from d2lmini.explore.ranking import explore_ranking as explore_ranking
 
 # A real model.
 from d2lmini.pretrained.smollm2 import load_smollm2 as load_smollm2
+from d2lmini.pretrained.texts import load_texts as load_texts
 
 
 def __getattr__(name: str) -> typing.Any:

