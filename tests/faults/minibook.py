@@ -12,7 +12,15 @@ import nbformat
 from tools.notebooks import DIGEST, digest, to_text
 from tools.repository import repository_url, setup_cell
 
-MACHINERY = ["Makefile", "conftest.py", "pyproject.toml", "README.md", "jupytext.toml", "requirements.txt"]
+MACHINERY = [
+    "Makefile",
+    "conftest.py",
+    "pyproject.toml",
+    "README.md",
+    "jupytext.toml",
+    "requirements.txt",
+    "requirements-model.txt",
+]
 MACHINERY += ["_config.yml", "book/_ext", "book/_static", "book/_templates", "tools", "tests/book"]
 # What make and pytest leave in the environment would reach the make that is tested.
 LEFT_OUT = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
