@@ -173,7 +173,7 @@ exercise(
             W[:, reorder(torch.arange(W.shape[1])[:, None], 1)[:, 0]] if W.shape[1] % 2 == 0 else W.flip(1)
         ),
     },
-    claim="rows 2j and 2j + 1 of a head become its rows j and j + p/2",
+    claim="what is a pair in the file is a pair in your program",
     verified="each row is in its place, head by head, so that every score stays",
     hint="number the rows of one head from 0 to 7: where do 0, 1 and 2 go?",
 )
@@ -190,7 +190,7 @@ list_in_order(
         "Exercise 17.2",
         "find-previous",
         "where in a map stands the weight that token 5 gives to token 4?",
-        '"Where 270 heads look": there, the last line picks one column for each row',
+        '"Where 270 heads look": there, `found` picks one column for each row',
     ),
     Task(
         "Exercise 17.3",

