@@ -52,6 +52,14 @@ def test_it_goes_on_as_its_makers_say_and_the_same_token_by_token(
 
 
 @here
+def test_its_loss_is_that_of_another_program(loaded: tuple[d2l.DecoderOnlyTransformer, Any]) -> None:
+    """A wrong pairing says Paris as well: the logits of `transformers`, compared weekly, have this loss."""
+    model, tokenizer = loaded
+    tokens = torch.tensor([tokenizer.encode(d2l.load_texts()[0]).ids])
+    assert abs(torch.nn.functional.cross_entropy(model(tokens)[0, :-1], tokens[0, 1:]).item() - 3.45) < 0.01
+
+
+@here
 @pytest.mark.parametrize(
     ("text", "count"), [("我喜欢吃苹果", 14), ("I like eating apples", 4), ("in 2026", 6), ("½ ²\t\n\n <|im_end|>", 6)]
 )
