@@ -35,7 +35,7 @@ def define(cells: list[str]) -> dict[str, Any]:
     """What the cells define, without running anything else: functions, classes and plain numbers."""
     names: dict[str, Any] = {}
     for cell in cells:
-        for statement in ast.parse(re.sub(r"(?m)^\s*[%!].*$", "", cell)).body:
+        for statement in ast.parse(re.sub(r"(?m)^( *)[%!].*$", r"\1pass", cell)).body:
             if isinstance(statement, _KEPT) or (
                 isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Lambda, ast.Constant))
             ):
