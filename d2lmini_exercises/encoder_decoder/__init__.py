@@ -20,7 +20,7 @@ list_in_order(
         "Exercise 8.3",
         "shifted-targets",
         "for target 7, 8 of which both count: what does the decoder read at each place, and what should it say?",
-        '"A translator, trained"',
+        '"A sentence, backwards"',
     ),
     Task(
         "Exercise 8.4",
