@@ -159,7 +159,7 @@ def _write_point(x: float, y: float) -> str:
 
 
 def _name(j: int) -> str:
-    return f"Pair {j}"
+    return f"Clock {j}"
 
 
 def _say_angle(i: int, angle: float, turn: float, delta: int) -> str:

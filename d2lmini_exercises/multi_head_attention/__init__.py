@@ -32,6 +32,6 @@ list_in_order(
         "Exercise 3.5",
         "measure-heads use-heads",
         "which numbers does the reader have, which ones does it guess, and how are the two correlated?",
-        'formula (3.3), in the first fold of "One mixture cannot answer two questions"',
+        'formula (3.4), in the first fold of "One mixture cannot answer two questions"',
     ),
 )

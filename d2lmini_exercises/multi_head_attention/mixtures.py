@@ -103,7 +103,7 @@ exercise(
     },
     claim="it is the relative squared error of the best linear read-out",
     verified="right for one to three heads, of related, uneven and silent words, and for two heads that are the same",
-    hint="write the error of one word as in (3.3): what are E[v u] and E[u u] now?",
+    hint="write the error of one word as in (3.4): what are E[v u] and E[u u] now?",
     use=use_measure,
 )
 

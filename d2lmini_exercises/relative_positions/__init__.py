@@ -1,9 +1,9 @@
-"""Checkers of the chapter "Relative positions, and longer than you trained"."""
+"""Checkers of the chapter "Relative positions, and texts longer than in training"."""
 
 from d2lmini_exercises.engine import Task, list_in_order
 
 list_in_order(
-    "Relative positions, and longer than you trained",
+    "Relative positions, and texts longer than in training",
     Task(
         "Exercise 7.1",
         "predict-relative",

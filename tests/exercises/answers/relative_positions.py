@@ -1,4 +1,4 @@
-"""Answers to the exercises of the chapter "Relative positions, and longer than you trained"."""
+"""Answers to the exercises of the chapter "Relative positions, and texts longer than in training"."""
 
 import math
 from collections.abc import Callable

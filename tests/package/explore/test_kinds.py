@@ -56,7 +56,7 @@ def test_a_hand_that_turns_by_a_right_angle() -> None:
     panel = PANELS["positions"]
     assert list_rows(panel)[1:4] == [["0", "0.000", "1.000"], ["1", "1.000", "0.000"], ["2", "0.000", "−1.000"]]
     quarter = f"{math.pi / 2:.3f}"
-    turns = f"Pair 0 turns by {quarter} radians per step, {quarter} in 1 steps, wherever you are."
+    turns = f"Clock 0 turns by {quarter} radians per step, {quarter} in 1 steps, wherever you are."
     assert say(panel, "a0") == f"{turns} The cosine of that is 0.000."
     assert say(panel, "a0 b2") == "Position 2: angle 3.142 radians; 1 further: 4.712."
     style = read(panel).style.string  # type: ignore[union-attr]
@@ -70,9 +70,9 @@ def test_a_pair_has_one_name() -> None:
     panel = d2l.explore_positions(d2l.PositionalEncoding(4, 0).P[0, :5], delta=2)
     page = read(panel)
     names = [label.get_text(strip=True) for label in page.find("fieldset").find_all("label")]  # type: ignore[union-attr]
-    assert names == [caption.get_text() for caption in page.find_all("caption")] == ["Pair 0", "Pair 1"]
-    assert say(panel, "a0").startswith("Pair 0 turns by 1.000 radians per step, 2.000 in 2 steps")
-    assert say(panel, "a1").startswith("Pair 1 turns by 0.010 radians per step, 0.020 in 2 steps")
+    assert names == [caption.get_text() for caption in page.find_all("caption")] == ["Clock 0", "Clock 1"]
+    assert say(panel, "a0").startswith("Clock 0 turns by 1.000 radians per step, 2.000 in 2 steps")
+    assert say(panel, "a1").startswith("Clock 1 turns by 0.010 radians per step, 0.020 in 2 steps")
     assert list_rows(panel, 1)[0] == ["", "column 2, sine", "column 3, cosine"]
 
 
