@@ -29,6 +29,7 @@ from d2lmini.figures.stacks import (
     draw_residual_streams,
     draw_review_classifier,
     draw_transformer,
+    draw_two_memories,
     draw_vision_transformer,
 )
 
@@ -53,8 +54,9 @@ def draw_diagram(name: str) -> None:
             `"block"` (a Transformer block in pre-norm, with shapes),
             `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it),
             `"induction heads"` (a head that notes what stood before, and one that looks for it),
-            `"vision transformer"` (from a digit to patches, tokens and logits) or
-            `"review classifier"` (from words and padding to one score).
+            `"vision transformer"` (from a digit to patches, tokens and logits),
+            `"review classifier"` (from words and padding to one score) or
+            `"two memories"` (of a GPU, and what tiles of attention move between them).
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
@@ -219,4 +221,5 @@ _DIAGRAMS = {
     "induction heads": draw_induction_heads,
     "vision transformer": draw_vision_transformer,
     "review classifier": draw_review_classifier,
+    "two memories": draw_two_memories,
 }

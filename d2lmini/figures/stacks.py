@@ -147,3 +147,18 @@ def draw_review_classifier() -> None:
     notes = ((0.2, "empty: padding"), (4.1, "no word looks\nat padding"), (6.0, "padding is\nnot counted"))
     for y, note in notes:
         axes.text(8.2 if y < 1 else 7.0, y, note, va="center", fontsize=8)
+
+
+def draw_two_memories() -> None:
+    """The small fast memory of a GPU, the large slow one, and what tiles of attention move between them."""
+    axes = plt.figure(figsize=(5.2, 2.6)).add_subplot()
+    axes.set(xlim=(0, 12), ylim=(0, 5.6))
+    axes.axis("off")
+    draw_box(axes, 5.2, 4.9, 5.4, r"one tile of scores; $m$, $\ell$, $o$", ORANGE)
+    draw_box(axes, 5.2, 0.7, 10.0, "queries, keys, values and outputs of all tokens", BLUE)
+    axes.text(8.1, 4.9, "SRAM, 192 KB beside each\nof 108 processors, 19 TB/s", va="center", fontsize=8)
+    axes.text(5.2, 0.05, "HBM, 40 GB, 1.6 TB/s", ha="center", va="center", fontsize=8)
+    draw_arrow(axes, 4.2, 1.1, 4.2, 4.5)
+    axes.text(4.0, 2.8, "keys and values, once\nfor each tile of queries", ha="right", va="center", fontsize=8)
+    draw_arrow(axes, 6.2, 4.5, 6.2, 1.1)
+    axes.text(6.4, 2.8, "outputs, once", va="center", fontsize=8)

@@ -23,6 +23,7 @@ PARTS = {
     "vision transformer": "linear positions encoder block mean logits (batch, 8, 8) 16, 4",
     "induction heads": "c a f e after asks key value letters layer",
     "review classifier": "a great film embedding positions encoder block mean linear score: padding",
+    "two memories": "SRAM HBM tile queries keys values outputs",
 }
 
 
