@@ -13,7 +13,8 @@ pytestmark = pytest.mark.recipe("A chapter")
 # Summaries that still are the list of the sentences above: to be written anew, chapter by chapter.
 RENEWED = {"attention-pooling", "complexity", "multi-head-attention", "positional-encoding", "self-attention"}
 RENEWED |= {"encoder-decoder", "relative-positions", "right-shapes", "transformer-block"}
-RENEWED |= {"elsewhere", "linear-memory", "reading-reviews", "what-heads-learn"}
+RENEWED |= {"elsewhere", "images-as-sequences"}
+RENEWED |= {"linear-memory", "reading-reviews", "what-heads-learn"}
 REPEATED = COMPLETE - RENEWED
 
 
