@@ -14,7 +14,7 @@ pytestmark = pytest.mark.recipe("A chapter")
 RENEWED = {"attention-pooling", "complexity", "multi-head-attention", "positional-encoding", "self-attention"}
 RENEWED |= {"encoder-decoder", "relative-positions", "right-shapes", "transformer-block"}
 RENEWED |= {"elsewhere", "images-as-sequences"}
-RENEWED |= {"linear-memory", "reading-reviews", "what-heads-learn"}
+RENEWED |= {"linear-memory", "reading-reviews", "what-heads-learn", "what-is-kept"}
 REPEATED = COMPLETE - RENEWED
 
 
