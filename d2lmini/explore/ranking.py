@@ -33,7 +33,8 @@ def explore_ranking(
 ) -> Panel:
     """Show a table: choose the column by which its rows are ordered, and which end comes first.
 
-    Where there is no room for all columns, only the one that is chosen is shown.
+    Behind each number lies a bar, in shares of the column's largest. Where there is no room for all columns, only the
+    one that is chosen is shown.
 
     Chapter: What is kept.
 
@@ -62,8 +63,15 @@ def explore_ranking(
         Choice("b", "Which end comes first", [*map(Label, _WAYS)], ["--way:1", "--way:-1"]),
     ]
     labelled = [(Label(name, href=links.get(name, "")), numbers) for name, numbers in written.items()]
-    places = [";".join(f"--a{a}:{order.index(name)}" for a, order in enumerate(orders)) for name in rows]
-    table = PanelTable("All numbers", [*map(Label, columns)], labelled, "ranked", styles=places)
+    largest = [max(*column, 0.0) or 1.0 for column in zip(*rows.values(), strict=True)]
+    styles = [
+        ";".join(
+            f"--a{a}:{order.index(name)};--w{a}:{max(number, 0) / largest[a]:.0%}"
+            for a, (order, number) in enumerate(zip(orders, numbers, strict=True))
+        )
+        for name, numbers in rows.items()
+    ]
+    table = PanelTable("All numbers", [*map(Label, columns)], labelled, "ranked", styles=styles)
     return build_panel(title, choices, [*_say(columns, written, orders)], [table], _write_style(len(columns)))
 
 
@@ -85,10 +93,11 @@ def _name(end: str, column: Mapping[str, str]) -> str:
 
 
 def _write_style(columns: int) -> str:
-    """What puts the rows in the order of a column, and marks it."""
+    """What puts the rows in the order of a column, and marks it; behind each number lies a bar of its size."""
     rules = "".join(
         f"&:has([value=a{a}]:checked){{tbody tr{{order:calc(var(--way)*var(--a{a}))}}"
-        f":is(td,th):nth-child({a + 2}){{display:block!important;background:var(--pale)}}}}"
+        f":is(td,th):nth-child({a + 2}){{display:block!important;font-weight:700}}}}"
+        f"td:nth-child({a + 2}){{background:linear-gradient(90deg,var(--pale) var(--w{a}),transparent 0)}}"
         for a in range(columns)
     )
     return f"{_STYLE.replace('COLUMNS', str(columns + 1))}@media screen{{{rules}}}"

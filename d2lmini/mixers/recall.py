@@ -64,8 +64,10 @@ class Recall(nn.Module):
         return self.read_out(self.norm(Y[:, -1]))
 
 
-def train_recall(make_mixer: Callable[[], Mixer], d: int, *, seed: int = 0, steps: int = 300) -> Recall:
-    """Train a model around a mixer of width d on texts of 16 pairs.
+def train_recall(
+    make_mixer: Callable[[], Mixer], d: int, *, seed: int = 0, steps: int = 300, lr: float = 1e-2
+) -> Recall:
+    """Train a model around a mixer of width d on texts of 16 pairs, at a rate that falls from lr to 0.
 
     Chapter: What is kept.
 
@@ -75,7 +77,7 @@ def train_recall(make_mixer: Callable[[], Mixer], d: int, *, seed: int = 0, step
     def loss(model: nn.Module, keys: Tensor, values: Tensor, answers: Tensor) -> Tensor:
         return F.cross_entropy(model(keys, values), answers)
 
-    model = train(lambda: Recall(make_mixer(), d), draw_pairs, loss, seed=seed, steps=steps, lr=1e-2).model
+    model = train(lambda: Recall(make_mixer(), d), draw_pairs, loss, seed=seed, steps=steps, lr=lr).model
     assert isinstance(model, Recall)
     return model
 

@@ -11,6 +11,9 @@ from d2lmini.attention.numerics import at_least_float32
 from d2lmini.mixers.mixer import Mixer, State
 
 
+CHUNK = 16  # tokens that linear attention reads at once
+
+
 class Convolutions(Mixer):
     """Causal convolutions, one on the other (van den Oord et al., 2016, https://arxiv.org/abs/1609.03499).
 
@@ -66,6 +69,8 @@ class Recurrent(Mixer):
 class LinearAttention(Mixer):
     """Weights φ(q)·φ(k) without a softmax, φ = elu + 1, divided by their sum. Kept: Σ φ(k) vᵀ and Σ φ(k).
 
+    Tokens are read in chunks of 16: weights within a chunk, and the sums for all before it, so the work grows with n.
+
     Katharopoulos et al., 2020, https://arxiv.org/abs/2006.16236.
 
     >>> [tuple(part.shape) for part in LinearAttention(8).extend(torch.zeros(1, 10, 8))[1]]
@@ -82,13 +87,14 @@ class LinearAttention(Mixer):
         QKV = at_least_float32(self.W_qkv(X))  # the sums of a long text, and 1 / total, are too large for fewer bits
         Q, K, V = QKV.unflatten(2, (3, self.h, -1)).permute(2, 0, 3, 1, 4)  # (batch, h, m, p) each
         Q, K = make_positive(Q), make_positive(K)
-        A = (Q @ K.mT).tril()  # (batch, h, m, m)
-        Y, total = A @ V, A.sum(dim=3, keepdim=True)
-        S, z = K.mT @ V, K.sum(dim=2)[..., None]  # (batch, h, p, p), (batch, h, p, 1)
-        if state:
-            Y, total = Y + Q @ state[0], total + Q @ state[1]
-            S, z = S + state[0], z + state[1]
-        return self.W_o((Y / total).transpose(1, 2).flatten(2).to(X.dtype)), (S, z)
+        S = state[0] if state else K.new_zeros(*K.shape[:2], K.shape[3], V.shape[3])  # (batch, h, p, p)
+        z = state[1] if state else K.new_zeros(*K.shape[:2], K.shape[3], 1)  # (batch, h, p, 1)
+        outputs = []
+        for q, k, v in zip(*(T.split(CHUNK, dim=2) for T in (Q, K, V)), strict=True):
+            A = (q @ k.mT).tril()  # (batch, h, chunk, chunk)
+            outputs.append((A @ v + q @ S) / (A.sum(dim=3, keepdim=True) + q @ z))
+            S, z = S + k.mT @ v, z + k.sum(dim=2)[..., None]
+        return self.W_o(torch.cat(outputs, dim=2).transpose(1, 2).flatten(2).to(X.dtype)), (S, z)
 
 
 def make_positive(X: Tensor) -> Tensor:

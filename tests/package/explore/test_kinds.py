@@ -120,10 +120,11 @@ def test_heads_go_in_the_order_that_was_given() -> None:
     assert say(panel, "a1 b2").startswith("The last to go was head 0 (first). No head is left. ")
 
 
-def test_rows_know_their_place_in_each_order() -> None:
+def test_rows_know_their_place_in_each_order_and_the_length_of_each_bar() -> None:
     panel = PANELS["ranking"]
     assert list_rows(panel) == [["", "side", "area"], ["b", "1.00", "−2"], ["a", "0.12", "3"]]
-    assert [row["style"] for row in read(panel).select("tbody tr")] == ["--a0:1;--a1:0", "--a0:0;--a1:1"]
+    styles = [row["style"] for row in read(panel).select("tbody tr")]
+    assert styles == ["--a0:1;--w0:100%;--a1:0;--w1:0%", "--a0:0;--w0:12%;--a1:1;--w1:100%"]
     assert say(panel, "a0 b0") == "side, smallest first: from a (0.12) to b (1.00)."
     assert say(panel, "a1 b1") == "area, largest first: from a (3) to b (−2)."
     alike = d2l.explore_ranking("a", ["b"], {"c": [1], "d": [2], "e": [1], "f": [1]}, [0])

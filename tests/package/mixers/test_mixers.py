@@ -221,7 +221,10 @@ FORMULAS: dict[str, tuple[Callable[[int], int], Callable[[int], int]]] = {
     "window": (lambda n: 2 * 15 * d, lambda n: 8 * n * d**2 + 4 * n**2 * d),
     "window and sinks": (lambda n: 2 * 19 * d, lambda n: 8 * n * d**2 + 4 * n**2 * d),
     "top-k attention": (lambda n: 2 * n * d, lambda n: 8 * n * d**2 + 4 * n**2 * d),
-    "linear attention": (lambda n: d * p + d, lambda n: 8 * n * d**2 + 4 * n**2 * d + 2 * n * d * p),
+    "linear attention": (
+        lambda n: d * p + d,
+        lambda n: 8 * n * d**2 + 4 * n * d * p + 2 * n * d + 4 * d * (n // 16 * 16**2 + (n % 16) ** 2),  # in chunks
+    ),
     "gated delta rule": (lambda n: d * p, lambda n: 8 * n * d**2 + 4 * n * d * HEADS + 4 * n * d * p),
     "state-space model": (lambda n: 8 * d, lambda n: 2 * n * d**2),
 }
