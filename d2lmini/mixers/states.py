@@ -10,7 +10,6 @@ from torch.nn import functional as F
 from d2lmini.attention.numerics import at_least_float32
 from d2lmini.mixers.mixer import Mixer, State
 
-
 CHUNK = 16  # tokens that linear attention reads at once
 
 
