@@ -19,11 +19,18 @@
   const stem = (word) => new Stemmer().stemWord(word);
   const textOf = (address) => Search._index.texts[Search._index.docnames.indexOf(address)] ?? "";
 
-  // A title that has the words comes first, that of a chapter before that of a section; then who says them most often.
+  const plain = (name) => name.toLowerCase().replaceAll("-", " ").trim();
+  // An entry of the glossary has the name that is its title, others, and those in Chinese.
+  const namesOf = (title, text) =>
+    [title, ...[...text.matchAll(/(?:Also|Chinese): ([^.]+)\./g)].flatMap((found) => found[1].split(/[,，]/))].map(plain);
+
+  // The entry of the glossary that has this name comes first; then a title that has the words, that of a chapter before
+  // that of a section; then who says them most often.
   Scorer.score = ([address, title]) => {
     const own = title.toLowerCase().split("<small>")[0];
     const titled = new Set(splitQuery(own).map(stem));
     const shared = words().filter((word) => titled.has(stem(word))).length / words().length;
+    if (address.startsWith("book/glossary") && namesOf(own, textOf(address)).includes(plain(query))) return 100;
     const text = textOf(address).toLowerCase();
     const often = words().map((word) => text.split(word).length - 1).reduce((a, b) => a + b, 0);
     const exact = own.replaceAll("-", " ").includes(query.replaceAll("-", " ")) ? 1 : 0;

@@ -12,7 +12,10 @@ from tests.site.windows import open_window, wait_until
 FIRST = {
     "heads learn": "notebooks/what-heads-learn.html",
     "multi head": "notebooks/multi-head-attention.html",
-    "Multi-Head Attention": "notebooks/multi-head-attention.html",
+    "Multi-Head Attention": "book/glossary.html#multi-head-attention",
+    "KV cache": "book/glossary.html#key-value-cache",
+    "注意力": "book/glossary.html#attention-pooling",
+    "mask": "book/glossary.html#mask",
     "positional encodings": "notebooks/positional-encoding.html",
     "rotary embedding": "book/glossary.html#rotary-embedding",
     "苹果 mean": "notebooks/self-attention.html#what-does-mean-here",
