@@ -1,6 +1,6 @@
 """The student edition: `python -m tools.student` makes the folder `student` and `attention-measured-student.zip`.
 
-The notebooks without their solutions, in folders as the repository has them, so that their links lead somewhere; beside
+The notebooks without their solutions and the answers to their predictions, in folders as the repository has them, so that their links lead somewhere; beside
 them the package as a wheel, where the setup cells look for it, and a page that says how to begin.
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 from book_site.package import build_wheel
+from book_site.phrases import PREDICT
 from jinja2 import Template
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
@@ -34,10 +35,19 @@ def write_otter_tests(folder: Path) -> None:
 
 
 def remove_solutions(notebook: NotebookNode) -> NotebookNode:
-    """A copy without solutions, which no longer claims to be made from the text of the chapter."""
+    """A copy without solutions and without what comes out below a prediction: whoever reads it runs these cells.
+
+    It no longer claims to be made from the text of the chapter.
+    """
     remover = TagRemovePreprocessor(enabled=True, remove_cell_tags={"solution"})
     edition, _ = remover.preprocess(notebook, {})
     edition.metadata.pop(DIGEST, None)
+    asked = False
+    for cell in edition.cells:
+        if cell.cell_type == "markdown":
+            asked = cell.source.rpartition("\n\n")[2].startswith(f"**{PREDICT}")
+        elif asked:
+            cell.outputs, cell.execution_count = [], None
     return edition
 
 
