@@ -1,7 +1,8 @@
 """The student edition: `python -m tools.student` makes the folder `student` and `attention-measured-student.zip`.
 
-The notebooks without their solutions and the answers to their predictions, in folders as the repository has them, so that their links lead somewhere; beside
-them the package as a wheel, where the setup cells look for it, and a page that says how to begin.
+The notebooks without their solutions and the answers to their predictions, in folders as the repository has them, so
+that their links lead somewhere; beside them the package as a wheel, where the setup cells look for it, and a page that
+says how to begin.
 """
 
 import re
