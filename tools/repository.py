@@ -8,6 +8,7 @@ counts for no digest of a chapter's code. `--notes` prints what the change log s
 import argparse
 import re
 import tomllib
+from datetime import date
 from pathlib import Path
 
 import nbformat
@@ -111,6 +112,7 @@ def set_version(version: str) -> None:
         raise SystemExit(f"CHANGELOG.md has no section '## {version}' that says what is new. Nothing was written")
     for name, line in PLACES.items():
         substitute(ROOT / name, line, version)
+    substitute(ROOT / "CITATION.cff", r"^date-released: (.+)$", date.today().isoformat())
     write_setup_cells(repository_url())
     print(f"This is {version} now. Next: RELEASING.md")
 

@@ -50,7 +50,7 @@ def test_an_edition_is_named_everywhere_and_its_notebooks_install_it(book: MiniB
     book.make_green("repository", f"URL={url}")
     assert f"git+{url}@main" in code_cells(book.notebook())[SETUP].source
     book.path("d2lmini/__init__.py").write_text('__version__ = "0.2.0.dev0"\n')
-    book.path("CITATION.cff").write_text("version: 0.2.0.dev0\n")
+    book.path("CITATION.cff").write_text("version: 0.2.0.dev0\ndate-released: 2026-11-01\n")
     book.path("CHANGELOG.md").write_text("# Change log\n\n## 0.2.0\n\n## 0.1.0\n\n- The first.\n")
     refused = book.make("edition", "VERSION=0.2.0")
     assert refused.returncode != 0 and "no section '## 0.2.0' that says what is new" in refused.stdout
@@ -59,6 +59,7 @@ def test_an_edition_is_named_everywhere_and_its_notebooks_install_it(book: MiniB
     assert f"git+{url}@v0.2.0" in code_cells(book.notebook())[SETUP].source
     for name in ("d2lmini/__init__.py", "CITATION.cff", "pyproject.toml"):
         assert re.search(r"version\S* ?[=:] \"?0\.2\.0\b(?!\.dev)", book.path(name).read_text("utf-8")), name
+    assert "2026-11-01" not in book.path("CITATION.cff").read_text("utf-8")
     book.make_green("repository", f"URL={url}-2")
     assert f"git+{url}-2@v0.2.0" in code_cells(book.notebook())[SETUP].source
     book.make_green(".build/checked")

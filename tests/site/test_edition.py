@@ -1,5 +1,6 @@
 """What a fork needs to know: under which licence, which version, how to cite it, how to report what is wrong."""
 
+import json
 import re
 import subprocess
 import sys
@@ -28,9 +29,13 @@ def test_files_fit_their_schema(schema: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_package_and_citation_name_one_version() -> None:
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]
-    assert d2lmini.__version__ == PROJECT["version"] == cited
+def test_package_citation_and_archive_say_one_thing() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert d2lmini.__version__ == PROJECT["version"] == cited["version"]
+    archived = json.loads((ROOT / ".zenodo.json").read_text("utf-8"))
+    same = ("title", "keywords")
+    assert [archived[key] for key in same] == [cited[key] for key in same]
+    assert archived["description"] == cited["abstract"].strip() and archived["creators"] == cited["authors"]
 
 
 def test_two_licences_are_there_and_named_wherever_a_reader_looks() -> None:
