@@ -22,7 +22,7 @@
   const plain = (name) => name.toLowerCase().replaceAll("-", " ").trim();
   // An entry of the glossary has the name that is its title, others, and those in Chinese.
   const namesOf = (title, text) =>
-    [title, ...[...text.matchAll(/(?:Also|Chinese): ([^.]+)\./g)].flatMap((found) => found[1].split(/[,，]/))].map(plain);
+    [title, ...[...text.matchAll(/(?:Also|Chinese): ([^.]+)\./g)].flatMap((found) => found[1].split(","))].map(plain);
 
   // The entry of the glossary that has this name comes first; then a title that has the words, that of a chapter before
   // that of a section; then who says them most often.
