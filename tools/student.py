@@ -5,6 +5,7 @@ that their links lead somewhere; beside them the package as a wheel, where the s
 says how to begin.
 """
 
+import copy
 import re
 import shutil
 import zipfile
@@ -35,13 +36,13 @@ def write_otter_tests(folder: Path) -> None:
             (folder / chapter / f"{name}.py").write_text(template.render(name=name, answer=answer), "utf-8")
 
 
-def remove_solutions(notebook: NotebookNode) -> NotebookNode:
+def make_edition(notebook: NotebookNode) -> NotebookNode:
     """A copy without solutions and without what comes out below a prediction: whoever reads it runs these cells.
 
     It no longer claims to be made from the text of the chapter.
     """
     remover = TagRemovePreprocessor(enabled=True, remove_cell_tags={"solution"})
-    edition, _ = remover.preprocess(notebook, {})
+    edition, _ = remover.preprocess(copy.deepcopy(notebook), {})
     edition.metadata.pop(DIGEST, None)
     asked = False
     for cell in edition.cells:
@@ -67,7 +68,7 @@ def main(place: Path = ROOT) -> None:
     target = place / "student"
     for old in (target, place / "otter"):
         shutil.rmtree(old, ignore_errors=True)
-    editions = {path.name: remove_solutions(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    editions = {path.name: make_edition(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
     for folder in ("notebooks", "book", "frameworks", "pages"):
         (target / folder).mkdir(parents=True)
     for name, edition in editions.items():

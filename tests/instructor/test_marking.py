@@ -15,7 +15,7 @@ from tools.marking import sandbox
 from tools.marking.plan import read_book, read_main
 from tools.marking.report import Mark, write_page
 from tools.notebooks import NOTEBOOKS
-from tools.student import remove_solutions
+from tools.student import make_edition
 
 pytestmark = pytest.mark.thorough
 
@@ -115,7 +115,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
         (folder / name).write_text(text)
     write(folder / "loud" / "ATTENTION-POOLING.IPYNB", [RIGHT])
     (folder / "blank").mkdir()
-    nbformat.write(remove_solutions(nbformat.read(CHAPTER, 4)), folder / "blank" / CHAPTER.name)
+    nbformat.write(make_edition(nbformat.read(CHAPTER, 4)), folder / "blank" / CHAPTER.name)
     write(folder / "twice" / "first.ipynb", [WRONG])
     write(folder / "twice" / "second.ipynb", [RIGHT])
     with pytest.MonkeyPatch.context() as patch:
