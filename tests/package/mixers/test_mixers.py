@@ -156,7 +156,7 @@ def test_top_k_attention_sees_the_best_keys_only() -> None:
 
 
 def test_linear_attention_has_weights_that_add_up_to_one() -> None:
-    mixer, X = make("linear attention"), torch.randn(1, 12, WIDTH)
+    mixer, X = make("linear attention"), torch.randn(1, 40, WIDTH)
     assert isinstance(mixer, mixers.LinearAttention)
     Q, K, V = split_heads(X, mixer.W_qkv.weight, 3)
     A = ((F.elu(Q) + 1) @ (F.elu(K) + 1).mT).tril()
