@@ -30,6 +30,7 @@ from d2lmini.attention.masks import from_mha_mask as from_mha_mask
 from d2lmini.attention.masks import to_mha_mask as to_mha_mask
 from d2lmini.explore.softmax import explore_softmax as explore_softmax
 from d2lmini.explore.attention import explore_attention as explore_attention
+from d2lmini.explore.sentences import explore_sentences as explore_sentences
 
 # CNN, RNN, self-attention.
 from d2lmini.costs.counting import count_flops as count_flops

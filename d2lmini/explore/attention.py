@@ -20,6 +20,7 @@ def explore_attention(
     *,
     glosses: Sequence[str] | None = None,
     lang: str = "",
+    start: tuple[int, int] = (0, 0),
 ) -> Panel:
     """Show who attends to whom: choose a map of weights and a query, and see where it looks.
 
@@ -32,13 +33,14 @@ def explore_attention(
         titles: a name for each map.
         glosses: what the words mean, in the language of the page.
         lang: the language of the words, such as `"zh"`, so that a screen reader says them right.
+        start: which map and which query are chosen at first, counted from 0.
 
     Returns:
         A panel: in a notebook it shows itself as the last value of a cell.
 
     Raises:
         ValueError: if the weights are not three-dimensional, a weight lies outside `0..1`, there are not as many
-            queries, keys and glosses as tokens, or titles as maps, or the panel would have more than 20 KiB.
+            queries, keys and glosses as tokens, or titles as maps, nothing has the numbers of `start`, or the panel would have more than 20 KiB.
 
     >>> panel = d2l.explore_attention(torch.eye(2)[None], ["a", "b"], ["itself"])
     """
@@ -64,7 +66,7 @@ def explore_attention(
         Choice("a", "Map", [Label(title) for title in titles], [_name_weights(one) for one in rows]),
         Choice("b", "Query: which word asks?", words, drawing=_draw_arcs(len(tokens)), columns=True),
     ]
-    return build_panel("Who attends to whom", choices, sentences, tables, _STYLE)
+    return build_panel("Who attends to whom", choices, sentences, tables, _STYLE, start=start)
 
 
 def _name_weights(rows: Sequence[Sequence[str]]) -> str:

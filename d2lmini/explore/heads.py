@@ -13,7 +13,11 @@ __all__ = ["explore_pruning"]
 
 
 def explore_pruning(
-    orders: Mapping[str, Sequence[int]], right: Tensor, heads: Sequence[str], questions: Sequence[str]
+    orders: Mapping[str, Sequence[int]],
+    right: Tensor,
+    heads: Sequence[str],
+    questions: Sequence[str],
+    start: tuple[int, int] = (0, 0),
 ) -> Panel:
     """Show a model that loses its heads: choose the order and how many are left, see what is still answered.
 
@@ -24,13 +28,14 @@ def explore_pruning(
         right: `(orders, heads + 1, questions)`, the share of right answers, with all heads and after each removal.
         heads: what each head does, by its number, in a word or two.
         questions: a name for each question.
+        start: which order is chosen at first, counted from 0, and how many heads are gone.
 
     Returns:
         A panel: in a notebook it shows itself as the last value of a cell.
 
     Raises:
         ValueError: if there is no order or one of them is not a permutation of the heads, a share lies outside `0..1`,
-            sizes do not fit, or the panel would have more than 20 KiB.
+            sizes do not fit, nothing has the numbers of `start`, or the panel would have more than 20 KiB.
 
     >>> panel = d2l.explore_pruning({"as drawn": [0, 1]}, torch.ones(1, 3, 2), ["0.0", "0.1"], ["copy", "count"])
     """
@@ -56,7 +61,7 @@ def explore_pruning(
         head = [*map(Label, questions), Label("all")]
         tables.append(PanelTable(f"{name}: right answers by heads left", head, rows, f"a{a}", "b", bars=True))
     choices = [Choice("a", "Who goes first", [Label(name) for name in orders]), Choice("b", "Heads left", left)]
-    return build_panel("Remove a head, and another", choices, sentences, tables)
+    return build_panel("Remove a head, and another", choices, sentences, tables, start=start)
 
 
 def _say(steps: Sequence[str], removed: int, shares: Tensor) -> str:

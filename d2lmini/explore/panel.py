@@ -6,12 +6,17 @@ A part belongs to a choice by its class: `a0` is the first option of choice `a`,
 where both are chosen. Sentences and tables that are not seen keep their place, so that no choice moves the page. All
 colours are mixed from that of the text around, so a panel goes with any theme, and they are the system's own where it
 forces them.
+
+On the pages of the book a panel may be more: one with `play` holds what a script of that name, in book/_static/play,
+needs to let a reader put in words or numbers of their own.
 """
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from d2lmini.explore.tables import Label, PanelTable, write_html, write_text
 
@@ -27,7 +32,7 @@ fieldset{border:0;margin:.5rem 0;padding:0;min-width:0}
 legend{float:none;width:auto;margin:0;padding:0;font-size:inherit;color:inherit}
 .options{display:flex;flex-wrap:wrap;gap:.25rem}
 .columns{display:grid;grid-auto-flow:column;grid-auto-columns:minmax(0,1fr)}
-label{display:flex;gap:.3rem;align-items:center;min-height:28px;min-width:28px;margin:0;padding:0 .4rem;cursor:pointer;
+label{display:flex;gap:.3rem;align-items:center;min-height:32px;min-width:32px;margin:0;padding:0 .4rem;cursor:pointer;
 border:1px solid var(--pale);border-radius:.3rem}
 .columns label{flex-direction:column;justify-content:center;text-align:center;padding:.2rem 0;margin:0 1px;gap:.1rem}
 label:has(:checked){border-color:var(--hue);box-shadow:inset 0 -3px var(--hue);outline:2px solid transparent}
@@ -41,6 +46,10 @@ td{white-space:nowrap}tbody th{font-weight:inherit}
 svg{display:block;width:100%;height:auto;overflow:visible}
 path{fill:none;stroke:var(--hue);vector-effect:non-scaling-stroke}
 @media(max-width:480px){td,th{padding:.1rem .25rem}label{padding:0 .25rem}}
+@media(max-width:480px),(pointer:coarse){label{min-height:44px;min-width:44px}.columns label{min-width:0}}
+.still{display:none}
+@supports selector(::details-content){summary{display:none}
+details::details-content{content-visibility:visible;block-size:auto}}
 @media screen{[hidden]{display:block!important}
 .now,.tables{display:grid}.tables{justify-items:start}.now p{display:block!important;grid-area:1/1}
 .now [class*=" "]{grid-row:2}.tables [class^=a]{display:table!important;grid-area:1/1}
@@ -97,6 +106,9 @@ def build_panel(
     sentences: Sequence[tuple[str, str]],
     tables: Sequence[PanelTable],
     style: str = "",
+    *,
+    start: Sequence[int] = (0, 0),
+    play: tuple[str, dict[str, Any]] | None = None,
 ) -> Panel:
     """Put a panel together.
 
@@ -106,23 +118,31 @@ def build_panel(
         sentences: the classes of a state, and the HTML of what is said there; below the choices.
         tables: all numbers, below the sentences.
         style: rules of this kind of panel.
+        start: the option of each choice that is chosen at first.
+        play: the name of a script of the pages, and what it needs.
 
     Raises:
-        ValueError: if the panel would be too large.
+        ValueError: if there is no such option, or the panel would be too large.
     """
+    if len(start) != len(choices) or not all(0 <= at < len(c.options) for at, c in zip(start, choices, strict=True)):
+        raise ValueError(f"start must be one of the options of each of {len(choices)} choices, got {start!r}")
     # The same content has the same name: what a notebook stores is the same in each run. Stored names were made when
     # PanelTable was called Table.
     content = repr((title, choices, sentences, tables, style))
     name = f"touch-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
     rules = "".join(_write_rules(choice) for choice in choices) + _mark_rows(tables, choices)
     said = "".join(f'<p class="{state}">{text}</p>' for state, text in sentences)
+    kind, data = play or ("", {})
+    script = f' data-play="{kind}" data-given="{escape(json.dumps(data, ensure_ascii=False))}"' if play else ""
     html = (
-        f'<div class="touch" id="{name}" role="group" aria-labelledby="{name}-title">'
+        f'<div class="touch" id="{name}" role="group" aria-labelledby="{name}-title"{script}>'
         f"<style>#{name}{{{_STYLE}{style}{rules}}}</style>"
         f'<p id="{name}-title"><strong>{escape(title)}</strong></p>'
-        + "".join(_write_choice(choice, name) for choice in choices)
-        + f'<div class="now" id="{name}-now">{said}</div>'
-        + f'<div class="tables">{"".join(map(write_html, tables))}</div></div>'
+        '<p class="still">To choose, run the cell.</p>'
+        + "".join(_write_choice(choice, name, at) for choice, at in zip(choices, start, strict=True))
+        + "<details><summary>All that there is to choose</summary>"
+        + f'<div class="now" id="{name}-now" aria-live="polite">{said}</div>'
+        + f'<div class="tables">{"".join(map(write_html, tables))}</div></details></div>'
     )
     if len(html.encode()) > _MOST_BYTES:
         found = f"{len(html.encode()) / 1024:.0f} KiB"
@@ -154,10 +174,10 @@ def _mark_rows(tables: Sequence[PanelTable], choices: Sequence[Choice]) -> str:
     return f"@media screen{{{marked}{{{ground}}}}}" if marked else ""
 
 
-def _write_choice(choice: Choice, name: str) -> str:
+def _write_choice(choice: Choice, name: str, start: int) -> str:
     buttons = "".join(
         f'<label><input type="radio" name="{name}-{choice.letter}" value="{choice.letter}{i}"'
-        f' aria-describedby="{name}-now"{" checked" if i == 0 else ""}> <span>{option.html}</span></label>'
+        f' aria-describedby="{name}-now"{" checked" if i == start else ""}> <span>{option.html}</span></label>'
         for i, option in enumerate(choice.options)
     )
     kind = "columns" if choice.columns else "options"

@@ -32,7 +32,7 @@ class _Trace:
     way: Sequence[Node]
 
 
-def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
+def explore_paths(networks: Mapping[str, Sequence[Edge]], start: tuple[int, int] = (0, 0)) -> Panel:
     """Show what each output of a network sees: choose both, see the way from the first input.
 
     Chapter: CNN, RNN, self-attention.
@@ -42,13 +42,14 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
             is a pair: its position and its level, both counted from 0. The inputs are level 0, the outputs are the
             highest level of that network. A connection leads upwards, or to the right above the inputs. All networks
             have the same positions.
+        start: which network and which output are chosen at first, counted from 0.
 
     Returns:
         A panel: in a notebook it shows itself as the last value of a cell.
 
     Raises:
         ValueError: if there is no network, a connection is not such a pair of nodes, networks differ in their number of
-            positions, or the panel would have more than 20 KiB.
+            positions, nothing has the numbers of `start`, or the panel would have more than 20 KiB.
 
     >>> panel = d2l.explore_paths({"RNN": [((0, 0), (0, 1)), ((0, 1), (1, 1)), ((1, 0), (1, 1))]})
     """
@@ -68,7 +69,7 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]]) -> Panel:
         Choice("b", "Output: the top row; inputs are the bottom row", outputs, drawing=drawing, columns=True),
     ]
     tables = [PanelTable("Inputs seen", outputs, seen, "", "a"), PanelTable("Steps from x₁", outputs, steps, "", "a")]
-    return build_panel("Which inputs an output sees", choices, sentences, tables, _STYLE)
+    return build_panel("Which inputs an output sees", choices, sentences, tables, _STYLE, start=start)
 
 
 def _read_networks(networks: Any) -> list[list[Edge]]:

@@ -61,8 +61,11 @@ def explore_positions(P: Tensor, delta: int = 3) -> Panel:
         for j in pairs
         for i, angle in enumerate(angles[j].tolist())
     ]
+    play = ("clock", {"turns": [float(write_plain(turn, 5)) for turn in turns], "positions": count})
     choices = [_choose_pair(starts, turns), _choose_position(count, delta, drawing)]
-    return build_panel("A pair of columns is a hand that turns", choices, sentences, _list(sines, cosines), _STYLE)
+    return build_panel(
+        "A pair of columns is a hand that turns", choices, sentences, _list(sines, cosines), _STYLE, play=play
+    )
 
 
 def _choose_pair(starts: Sequence[float], turns: Sequence[float]) -> Choice:

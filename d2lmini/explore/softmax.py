@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.checks import check_number
-from d2lmini.explore.numbers import check_words, read_numbers, write
+from d2lmini.explore.numbers import check_words, read_numbers, write, write_plain
 from d2lmini.explore.panel import Choice, Panel, build_panel
 from d2lmini.explore.tables import Label, PanelTable
 
@@ -64,7 +64,9 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
         for s, title in enumerate(titles)
     ]
     choices = [Choice("a", "Scores", [Label(title) for title in titles]), Choice("b", "Inverse temperature", names)]
-    return build_panel("A softmax, soft or hard", choices, sentences, tables, _STYLE)
+    return build_panel(
+        "A softmax, soft or hard", choices, sentences, tables, _STYLE, play=("softmax", {"scores": [float(write_plain(score, 2)) for score in sets[0].tolist()]})
+    )
 
 
 def _write_beta(beta: float) -> str:

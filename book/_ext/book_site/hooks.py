@@ -16,6 +16,7 @@ from . import (
     frameworks,
     languages,
     package,
+    play,
     policy,
     predictions,
     references,
@@ -83,6 +84,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", finish, priority=900)  # the theme writes colours of code at the end
     search_languages["en"] = search.EnglishWithChinese
     app.add_directive("chapter-cards", cards.ChapterCards)
+    app.add_directive("play", play.Play)
     app.add_directive("build-report", report.BuildReport)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
     formulas.register(app)

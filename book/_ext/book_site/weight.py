@@ -23,6 +23,9 @@ def lighten(html: str, searching: bool) -> str:
 
     def keep(script: re.Match[str]) -> str:
         name = script["source"].rpartition("/")[2]
+        kind = name.removesuffix(".js") if "/play/" in script["source"] else ""
+        if kind and f'data-play="{"" if kind == "tools" else kind}' not in html:
+            return ""
         if name in UNUSED or (name in SEARCH and not searching) or (name == TABS and "sd-tab-set" not in html):
             return ""
         if "defer" in script["attributes"] or name == SETTINGS or searching:

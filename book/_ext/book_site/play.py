@@ -1,0 +1,32 @@
+"""What a reader may touch, outside its notebook: a page names the cell's kind, and what stands there without a script."""
+
+import json
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from .folds import raw
+
+GIVEN = re.compile(r'data-play="\w+" data-given="[^"]*"')
+
+
+class Play(SphinxDirective):
+    """`{play} self-attention`: the numbers of the first panel of that notebook that a script plays with."""
+
+    has_content, required_arguments = True, 1
+
+    def run(self) -> list[nodes.Node]:
+        """Put the numbers around what the directive holds."""
+        inside = self.parse_content_to_nodes()
+        if self.env.app.tags.has("paper"):
+            return inside
+        path = Path(self.env.srcdir) / f"notebooks/{self.arguments[0]}.ipynb"
+        self.env.note_dependency(str(path))
+        outputs = (out for cell in json.loads(path.read_text("utf-8"))["cells"] for out in cell.get("outputs", ()))
+        panels = (GIVEN.search("".join(output.get("data", {}).get("text/html", ""))) for output in outputs)
+        given = next(filter(None, panels), None)
+        if given is None:
+            raise self.error(f"{path.name} has no panel with data-play")
+        return [raw(f'<div class="instead" {given[0]}>'), *inside, raw("</div>")]

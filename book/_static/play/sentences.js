@@ -1,0 +1,89 @@
+// Two layers read three words before the last one. The address of the page holds them.
+(() => {
+  "use strict";
+  const { begin, dot, kept, make, play, rove, softmax } = PLAY;
+
+  function laySentences({ words, glosses, lang, titles, senses, layers }) {
+    const last = words.length - 1, numbers = layers.map((rows) => rows.map((row) => row.map((text) => Number(text.replace("−", "-")))));
+    const read = (rows, laid) => {
+      const heard = [...laid, last].map((word) => rows[word]), weights = softmax(heard.map(([score]) => score));
+      return { weights, vote: dot(weights, heard.map(([, vote]) => vote)) };
+    };
+    const answer = (laid) => numbers.map((rows) => read(rows, laid));
+    const differ = ([one, other]) => one.vote > 0 !== other.vote > 0;
+    const all = words.flatMap((_, a) => words.flatMap((_, b) => words.map((_, c) => [a, b, c])));
+    const twice = all.filter((laid) => differ(answer(laid))).length;
+    const name = (word) => [make("span", { lang, className: "word" }, words[word]), " ", make("small", {}, glosses[word])];
+    const meaning = (word) => glosses[word] || words[word];
+    const say = (sense) => senses[sense > 0 ? 0 : 1];
+
+    let laid = [1, 11, 3], place = 0;
+    const slots = laid.map((_, i) => make("button", { type: "button", className: "slot", onclick: () => { place = i; tell(); } }));
+    const tiles = words.map((_, word) => make("button", { type: "button", className: "tile", onclick: () => {
+      laid[place] = word;
+      place = (place + 1) % 3;
+      address();
+      tell();
+    } }, ...name(word)));
+    const rows = titles.map((title) => ({
+      said: make("strong"), meter: make("span", { className: "meter" }), title,
+      cells: [...laid, last].map(() => make("span", { className: "weight" })),
+    }));
+    const board = make("div", { className: "board" }, ...slots, make("span", { className: "slot" }, ...name(last)),
+      ...rows.flatMap(({ title, said, meter, cells }) => [
+        make("p", { className: "layer" }, make("span", {}, `${title} says `, said), make("small", {}, senses[1]), meter, make("small", {}, senses[0])), ...cells]));
+    const verdict = make("output", { className: "verdict" }), copied = make("span");
+    copied.setAttribute("role", "status");
+    const copy = make("button", { type: "button", className: "copy", onclick: async () => {
+      address();
+      try { await navigator.clipboard.writeText(location.href); copied.textContent = " Copied."; }
+      catch { copied.textContent = " The address of the page has it now."; }
+    } }, "Copy a link to this sentence");
+
+    function address() {
+      const hash = `#${laid.map((word) => words[word]).join(".")}`;
+      try { history.replaceState(null, "", hash); } catch { location.replace(hash); }
+    }
+    function tell() {
+      const told = answer(laid), found = new Set(kept.read("sentences-found"));
+      if (differ(told)) kept.write("sentences-found", [...found.add(laid.join("."))]);
+      slots.forEach((slot, i) => {
+        slot.replaceChildren(...name(laid[i]));
+        slot.setAttribute("aria-pressed", i === place);
+        slot.setAttribute("aria-label", `Place ${i + 1}: ${words[laid[i]]} ${glosses[laid[i]]}`);
+      });
+      tiles.forEach((tile, word) => tile.setAttribute("aria-pressed", word === laid[place]));
+      rows.forEach(({ said, meter, cells }, i) => {
+        const share = 1 / (1 + Math.exp(-told[i].vote));
+        said.textContent = `${say(told[i].vote)}, ${(100 * Math.max(share, 1 - share)).toFixed(0)}%`;
+        meter.style.setProperty("--p", `${100 * share}%`);
+        told[i].weights.forEach((weight, at) => {
+          const to = make("span", { className: "said" }, `to ${meaning([...laid, last][at])} `);
+          cells[at].replaceChildren(to, `${(100 * weight).toFixed(0)}%`);
+          cells[at].style.setProperty("--w", weight);
+        });
+      });
+      const looks = told.map(({ weights }) => meaning([...laid, last][weights.indexOf(Math.max(...weights))]));
+      const each = titles.map((title, i) => `${title} looks at “${looks[i]}” and says ${say(told[i].vote)}`).join("; ");
+      const many = found.size ? ` Found: ${found.size} of ${twice}.` : "";
+      verdict.textContent = `They ${differ(told) ? "disagree!" : "agree:"} ${each}.${many}`;
+      copied.textContent = "";
+    }
+    function follow() {
+      let asked = [];
+      try { asked = decodeURIComponent(location.hash.slice(1)).split(".").map((word) => words.indexOf(word)); } catch { /* no sentence */ }
+      if (asked.length === 3 && !asked.includes(-1)) laid = asked;
+      tell();
+    }
+    addEventListener("hashchange", follow);
+    follow();
+    rove(slots);
+    rove(tiles);
+    return play(`${senses[0][0].toUpperCase()}${senses[0].slice(1)} or ${senses[1]}?`,
+      make("p", {}, "Two trained layers read three words before ", make("span", { lang }, words[last]),
+        `. Each is right about every sentence of its chapter. Yet on ${twice} of the ${all.length.toLocaleString("en")} that you can lay they disagree: find one.`),
+      board, verdict, make("div", { className: "tiles" }, ...tiles), copy, copied);
+  }
+
+  begin("sentences", laySentences);
+})();
