@@ -1,6 +1,7 @@
 """Who attends to whom."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -13,9 +14,21 @@ __all__ = ["explore_attention"]
 _STYLE = "path{stroke-linecap:round;opacity:.8;stroke-width:calc(var(--w)*14px)}"
 
 
+@dataclass(frozen=True)
+class _Words(Label):
+    """The words that stand at one place in the sentence of each map."""
+
+    alternatives: Sequence[Label] = ()
+
+    @property
+    def html(self) -> str:
+        """All of them; the choice of a map decides which one is seen."""
+        return "".join(f'<span class="a{m}">{label.html}</span>' for m, label in enumerate(self.alternatives))
+
+
 def explore_attention(
     weights: Tensor,
-    tokens: Sequence[str],
+    tokens: Sequence[str] | Sequence[Sequence[str]],
     titles: Sequence[str],
     *,
     glosses: Sequence[str] | None = None,
@@ -29,7 +42,7 @@ def explore_attention(
     Args:
         weights: `(maps, queries, keys)`, with as many queries and keys as tokens: one map for each head, layer or
             model. They are written with two decimals.
-        tokens: the words of the sentence.
+        tokens: the words of the sentence, or those of a sentence for each map.
         titles: a name for each map.
         glosses: what the words mean, in the language of the page.
         lang: the language of the words, such as `"zh"`, so that a screen reader says them right.
@@ -40,37 +53,50 @@ def explore_attention(
 
     Raises:
         ValueError: if the weights are not three-dimensional, a weight lies outside `0..1`, there are not as many
-            queries, keys and glosses as tokens, or titles as maps, nothing has the numbers of `start`, or the panel would have more than 20 KiB.
+            queries, keys and glosses as tokens, or titles and sentences as maps, nothing has the numbers of `start`, or
+            the panel would have more than 30 KiB.
 
     >>> panel = d2l.explore_attention(torch.eye(2)[None], ["a", "b"], ["itself"])
     """
     maps = read_numbers("weights", weights, ("maps", "queries", "keys"), 0, 1)
     check_words("titles", titles, maps.shape[0], "maps")
-    check_words("tokens", tokens, maps.shape[1], "queries")
-    check_words("tokens", tokens, maps.shape[2], "keys")
+    shared = isinstance(tokens, str) or not isinstance(tokens, Sequence) or all(isinstance(t, str) for t in tokens)
+    if not shared and len(tokens) != len(maps):
+        raise ValueError(f"tokens must have one sentence for each of the {len(maps)} maps, got {len(tokens)}")
+    for sentence in [tokens] if shared else tokens:
+        check_words("tokens", sentence, maps.shape[1], "queries")
+        check_words("tokens", sentence, maps.shape[2], "keys")
     if glosses is not None:
-        check_words("glosses", glosses, len(tokens), "tokens")
+        check_words("glosses", glosses, maps.shape[1], "tokens")
     if not isinstance(lang, str):
         raise ValueError(f"lang must be the name of a language such as 'zh', got {lang!r}")
     rows = [[[write(w, 2) for w in row] for row in one.tolist()] for one in maps]
-    words = [Label(token, gloss, lang) for token, gloss in zip(tokens, glosses or [""] * len(tokens), strict=True)]
-    plain = [Label(token, "", lang) for token in tokens]
-    sentences = [(f"a{m} b{i}", _say(words[i], plain, row)) for m, one in enumerate(rows) for i, row in enumerate(one)]
+    plain = [[Label(str(token), "", lang) for token in own] for own in ([tokens] * len(maps) if shared else tokens)]
+    words = [[Label(key.text, gloss, lang) for key, gloss in zip(own, glosses or [""] * len(own), strict=True)]
+             for own in plain]  # fmt: skip
+    sentences = [
+        (f"a{m} b{i}", _say(words[m][i], plain[m], row)) for m, one in enumerate(rows) for i, row in enumerate(one)
+    ]
     tables = [
         PanelTable(
-            f"{title}: weights of the query in each row", plain, list(zip(words, one, strict=True)), f"a{m}", "b"
+            f"{title}: weights of the query in each row",
+            plain[m],
+            list(zip(words[m], rows[m], strict=True)),
+            f"a{m}",
+            "b",
         )
-        for m, (title, one) in enumerate(zip(titles, rows, strict=True))
+        for m, title in enumerate(titles)
     ]
+    queries = words[0] if shared else [_Words(own[0].text, alternatives=own) for own in zip(*words, strict=True)]
     choices = [
-        Choice("a", "Map", [Label(title) for title in titles], [_name_weights(one) for one in rows]),
-        Choice("b", "Query: which word asks?", words, drawing=_draw_arcs(len(tokens)), columns=True),
+        Choice("a", "Map" if shared else "Sentence", [Label(title) for title in titles], [*map(_name_weights, rows)]),
+        Choice("b", "Query: which word asks?", queries, drawing=_draw_arcs(len(queries)), columns=True),
     ]
     return build_panel("Who attends to whom", choices, sentences, tables, _STYLE, start=start)
 
 
 def _name_weights(rows: Sequence[Sequence[str]]) -> str:
-    return ";".join(f"--w{i}-{j}:{w}" for i, row in enumerate(rows) for j, w in enumerate(row))
+    return ";".join(f"--w{i}-{j}:{w}" for i, row in enumerate(rows) for j, w in enumerate(row) if float(w))
 
 
 def _say(query: Label, keys: Sequence[Label], row: Sequence[str]) -> str:
@@ -91,7 +117,7 @@ def _draw_arcs(count: int) -> Drawing:
         return f"M{start} {height}Q{(start + end) // 2} {top} {end} {height}"
 
     ways = [
-        f'<path class="b{i}" style="--w:var(--w{i}-{j})" d="{find_way(i, j)}"/>'
+        f'<path class="b{i}" style="--w:var(--w{i}-{j},0)" d="{find_way(i, j)}"/>'
         for i in range(count)
         for j in range(count)
     ]

@@ -44,7 +44,7 @@ def explore_sentences(
 
     Raises:
         ValueError: if scores and votes are not two finite rows of one size, there are not as many words, glosses,
-            titles and senses as they need, or the panel would have more than 20 KiB.
+            titles and senses as they need, or the panel would have more than 30 KiB.
 
     >>> scores, votes = torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([[1.0, -1], [1, -1]])
     >>> panel = d2l.explore_sentences(scores, votes, ["eat", "apple"], ["a", "b"], ["fruit", "firm"])

@@ -90,8 +90,8 @@ def test_what_is_given_is_never_markup() -> None:
 
 
 def test_a_panel_that_is_too_large_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"must fit into 20 KiB, this one has \d+ KiB: show less of it"):
-        d2l.explore_attention(torch.full((9, 9, 9), 1 / 9), list("abcdefghi"), list("abcdefghi"))
+    with pytest.raises(ValueError, match=r"must fit into 30 KiB, this one has \d+ KiB: show less of it"):
+        d2l.explore_attention(torch.full((11, 11, 11), 1 / 11), [*"abcdefghijk"], [*"abcdefghijk"])
 
 
 def test_chinese_words_keep_the_columns_of_a_terminal() -> None:
