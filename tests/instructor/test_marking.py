@@ -1,8 +1,10 @@
 """Marks of returned notebooks: honest ones, careless ones and hostile ones."""
 
 import csv
+import io
 import re
 import signal
+import sys
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -205,6 +207,31 @@ def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path, monke
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
     assert len(list((tmp_path / "marks/kept").glob("*.json"))) == 1, "what was done is kept, and nothing else"
+
+
+def test_progress_is_told_as_notebooks_end_and_the_marks_keep_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Event()
+
+    class Log(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("1 of 2: b.ipynb, 1 right, 2 wrong"):
+                told.set()
+            return super().write(text)
+
+    def mark(path: Path, who: str) -> list[Mark]:
+        assert who == "b" or told.wait(60), "b was not told while a ran"
+        return [Mark(who, path.name, "c", "e", result) for result in ("wrong", "right", "wrong")]
+
+    monkeypatch.setattr(marking, "MARKS", tmp_path / "marks")
+    monkeypatch.setattr(marking, "mark", mark)
+    monkeypatch.setattr(sys, "stdout", Log())
+    for name in "ab":
+        (tmp_path / f"{name}.ipynb").write_text(name)
+    marking.main(tmp_path, 2)
+    rows = (tmp_path / "marks/marks.csv").read_text("utf-8-sig").splitlines()
+    assert [row[0] for row in rows[1:]] == [*"aaabbb"]
 
 
 def test_the_page_counts_each_hint_of_an_exercise_the_most_frequent_first(tmp_path: Path) -> None:

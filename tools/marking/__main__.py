@@ -6,7 +6,8 @@ What is done is kept: a second run does only what is missing.
 import hashlib
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from tqdm import tqdm
 from tools import ROOT
 from tools.marking import sandbox
 from tools.marking.plan import Question, make_plan, read_book
-from tools.marking.report import Mark, write_page, write_table
+from tools.marking.report import RESULTS, Mark, write_page, write_table
 
 MARKS = ROOT / "marks"
 
@@ -113,6 +114,17 @@ def note_twice(marks: list[Mark]) -> None:
             mark.remark = "; ".join(filter(None, [mark.remark, "one of several notebooks of this chapter"]))
 
 
+def show_progress(begun: dict[Future[list[Mark]], str]) -> None:
+    """Move a bar as notebooks are done, in whatever order; where no terminal shows it, print a line for each."""
+    # The bar of this program, whatever the environment says of those in notebooks.
+    bar = tqdm(as_completed(begun), "notebooks", len(begun), disable=None)
+    for number, done in enumerate(bar, 1):
+        if bar.disable:
+            counts = Counter(mark.result for mark in done.result())
+            told = [f"{counts[result]} {result}" for result in RESULTS if counts[result]]
+            print(f"{number} of {len(begun)}: {', '.join([begun[done], *told])}", flush=True)
+
+
 def main(folder: Path, jobs: int) -> None:
     """Mark each notebook in a folder, and write both reports.
 
@@ -124,14 +136,15 @@ def main(folder: Path, jobs: int) -> None:
         raise SystemExit(f"FROM must be a folder with notebooks: make mark FROM=returned, got {str(folder)!r}")
     (MARKS / "kept").mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
-        done = pool.map(lambda path: mark_once(path, name_owner(path, folder), str(path.relative_to(folder))), paths)
+        names = {path: str(path.relative_to(folder)) for path in paths}
+        begun = {pool.submit(mark_once, path, name_owner(path, folder), name): name for path, name in names.items()}
         try:
-            # The bar of this program, whatever the environment says of those in notebooks.
-            marks = [found for some in tqdm(done, "notebooks", len(paths), disable=None) for found in some]
+            show_progress(begun)
         except KeyboardInterrupt:
             sandbox.stop()
             pool.shutdown(cancel_futures=True)
             raise SystemExit("interrupted: the same command goes on where it was") from None
+    marks = [mark for done in begun for mark in done.result()]
     marks += [Mark(who, "", "", "", "did not run", remark="no notebook found") for who in others]
     note_twice(marks)
     network = "The notebooks had no network." if sandbox.leave_network() else "The notebooks could reach the network."
