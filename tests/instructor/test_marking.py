@@ -7,14 +7,16 @@ import signal
 import sys
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
 import pytest
 
+from d2lmini_exercises.engine import sandbox as limits
 from tools.marking import __main__ as marking
-from tools.marking import sandbox
-from tools.marking.plan import read_book, read_main
+from tools.marking import attempt, sandbox
+from tools.marking.plan import Question, read_book, read_main
 from tools.marking.report import Mark, write_page
 from tools.notebooks import NOTEBOOKS
 from tools.student import make_edition
@@ -187,6 +189,22 @@ def test_an_answer_that_raises_or_does_not_end_says_so(tmp_path: Path, monkeypat
     marking.main(tmp_path, 1)
     table = (tmp_path / "marks/marks.csv").read_text("utf-8-sig")
     assert "masked-attention,wrong," in table and "your answer stopped with an error: MemoryError: all" in table
+
+
+def test_the_remark_on_an_endless_answer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_: Any) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(limits, "SECONDS", 0.05)
+    shell: Any = SimpleNamespace(user_ns={"endless": endless})
+    verdict = attempt.answer(shell, "masked-attention", "endless", 5.0)
+    question, record = Question("masked-attention", "endless"), {"verdicts": [verdict], "shadowed": False}
+    assert marking.read_verdict(question, record, "")[::2] == (
+        "wrong",
+        "your answer had not ended after 0.05 seconds, and was stopped: "
+        "it may have a loop that does not end, or do too much work",
+    )
 
 
 def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from tools.marking.plan import Question, make_plan, read_book
 from tools.marking.report import RESULTS, Mark, write_page, write_table
 
 MARKS = ROOT / "marks"
+ENDLESS = "it may have a loop that does not end, or do too much work"
 
 
 def name_owner(path: Path, folder: Path) -> str:
@@ -58,7 +59,8 @@ def read_verdict(question: Question, record: dict[str, Any] | None, ended: str) 
         result, hint = "wrong", " ".join(verdict.rpartition("\n  hint:")[2].split())
         symptom, *more = verdict.splitlines()
         if "your answer" in symptom:  # it raised, or did not end
-            remarks.append(": ".join([symptom.partition(": ")[2], *(line.strip() for line in more[:1])]))
+            cause = more[0].strip() if "with an error" in symptom else ENDLESS
+            remarks.append(f"{symptom.partition(': ')[2]}: {cause}")
     else:
         remarks.append(record["error"] or verdict.removeprefix("no answer: "))
     return result, hint, "; ".join(remarks)
