@@ -14,6 +14,7 @@ import nbformat
 import pytest
 
 from d2lmini_exercises.engine import sandbox as limits
+from tests.colours import contrast
 from tools.marking import __main__ as marking
 from tools.marking import attempt, sandbox
 from tools.marking.plan import Question, read_book, read_main
@@ -257,6 +258,33 @@ def test_the_page_counts_each_hint_of_an_exercise_the_most_frequent_first(tmp_pa
     marks = [Mark(f"person {i}", "a.ipynb", "a", "predict-mixture", "wrong", hint) for i, hint in enumerate(hints)]
     write_page(tmp_path / "marks.html", marks, "")
     assert "2 × often; 1 × rare" in (tmp_path / "marks.html").read_text("utf-8")
+
+
+def test_the_grid_shows_who_has_done_what(tmp_path: Path) -> None:
+    marks = [
+        Mark("ada", "b.ipynb", "self-attention", "a-check", "right"),
+        Mark("ada", "a.ipynb", "attention-pooling", "predict-mixture", "wrong", "look <twice>"),
+        Mark("bob", "a.ipynb", "attention-pooling", "predict-mixture", "not attempted", "", "so"),
+        Mark("cy", "c.ipynb", "", "", "did not run", "", "no notebook"),
+    ]
+    write_page(tmp_path / "marks.html", marks, "")
+    page = (tmp_path / "marks.html").read_text("utf-8")
+    grid = page[page.index('class="wide grid"') : page.index("By exercise</h2>")]
+    rows = [re.sub(r"<t[hd][^>]*>", "|", row) for row in grid.split("<tr>")[1:]]
+    read = [re.sub("<[^>]+>", "", row).split() for row in rows]
+    read = [" ".join(row).split("|")[1:] for row in read]
+    assert [[cell.strip() for cell in row] for row in read] == [
+        ["who", "right", "remarks", "all", "1.1", "a-check"],
+        ["ada", "1", "0", "", "✗ wrong", "✓ right"],
+        ["bob", "0", "1", "", "– not attempted", ""],
+        ["cy", "0", "1", "! did not run", "", ""],
+    ]
+    assert '<a href="#each-mark-1" data-result="wrong" title="look &lt;twice&gt;">' in grid
+    assert '<tr id="each-mark-1"><th>ada' in page
+    pairs = re.findall(r"color: light-dark\((\S+), (\S+)\); background: light-dark\((\S+), (\S+)\)", page)
+    assert len(pairs) == 4
+    for ink, pale_ink, ground, dark_ground in pairs:
+        assert contrast(ink, ground) >= 4.5 and contrast(pale_ink, dark_ground) >= 4.5
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

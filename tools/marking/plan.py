@@ -11,7 +11,7 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
-from tools.notebooks import NOTEBOOKS, is_aside
+from tools.notebooks import NOTEBOOKS, is_aside, list_chapters
 
 TIMED = re.compile(r"^\s*%%?(?:time|capture)\b[ \t]*\n?", re.MULTILINE)  # a magic before code that runs as it is
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
@@ -78,6 +78,20 @@ def read_book() -> dict[str, dict[str, str]]:
         chapter: {name: answer for source in sources for name, answer in list_checks(source).items()}
         for chapter, sources in chapters.items()
     }
+
+
+@cache
+def number_exercises() -> dict[str, str]:
+    """The number of the exercise that has each check, in the order of the book."""
+    found: dict[str, str] = {}
+    for chapter in list_chapters():
+        number = ""
+        for cell in nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", 4).cells:
+            if cell.cell_type == "markdown":
+                number = [number, *re.findall(r"^### Exercise (\d+\.\d+)", cell.source, re.MULTILINE)][-1]
+            elif cell.cell_type == "code" and number and not is_aside(cell):
+                found |= dict.fromkeys(list_checks(cell.source), number)
+    return found
 
 
 def find_definitions(cells: list[str], expression: str) -> list[str]:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-RESULTS = ("right", "wrong", "not attempted", "did not run")
+from tools.marking.plan import number_exercises
+
+SIGNS = {"right": "✓", "wrong": "✗", "not attempted": "–", "did not run": "!"}
+RESULTS = tuple(SIGNS)
 FORMULA = ("=", "+", "-", "@")
 
 
@@ -36,23 +39,57 @@ def write_table(path: Path, marks: list[Mark]) -> None:
             writer.writerow({name: "'" * text.startswith(FORMULA) + text for name, text in asdict(mark).items()})
 
 
-def write_page(path: Path, marks: list[Mark], network: str) -> None:
-    """Write the marks as a page: sums by person and by exercise, and each mark."""
-    people: dict[str, Counter[str]] = {}
+def list_columns(marks: list[Mark]) -> list[str]:
+    """The exercises that somebody has handed in, in the order of the book, behind those who have none to show."""
+    order = ["", *number_exercises()]
+    names = {mark.exercise for mark in marks}
+    return [*filter(names.__contains__, order), *sorted(names.difference(order))]
+
+
+def lay_rows(marks: list[Mark], columns: list[str]) -> dict[str, list[list[int]]]:
+    """For each person and each column, where its marks are: several if somebody handed in a chapter twice."""
+    rows: dict[str, list[list[int]]] = {}
+    for place, mark in enumerate(marks):
+        row = rows.setdefault(mark.who, [[] for _ in columns])
+        row[columns.index(mark.exercise)].append(place)
+    return rows
+
+
+def sum_exercises(marks: list[Mark]) -> list[list[str | int]]:
+    """A row for each exercise: its number and name, how often each result, and its hints."""
     exercises: dict[str, Counter[str]] = {}
     hints: dict[str, Counter[str]] = {}
-    for mark in marks:
-        people.setdefault(mark.who, Counter()).update([mark.result, *(["remarks"] if mark.remark else [])])
-        if mark.exercise:
-            exercises.setdefault(mark.exercise, Counter())[mark.result] += 1
-            hints.setdefault(mark.exercise, Counter()).update(filter(None, [mark.hint]))
-    sums = ("remarks", *RESULTS)
+    for mark in filter(lambda mark: mark.exercise, marks):
+        exercises.setdefault(mark.exercise, Counter())[mark.result] += 1
+        hints.setdefault(mark.exercise, Counter()).update(filter(None, [mark.hint]))
     told = {name: "; ".join(f"{number} × {hint}" for hint, number in hints[name].most_common()) for name in exercises}
-    by_exercise = [[name, *(counts[each] for each in RESULTS), told[name]] for name, counts in exercises.items()]
+    return [
+        [number_exercises().get(name, ""), name, *(exercises[name][result] for result in RESULTS), told[name]]
+        for name in list_columns(marks)
+        if name
+    ]
+
+
+def write_page(path: Path, marks: list[Mark], network: str) -> None:
+    """Write the marks as a page: a grid of people and exercises, sums by exercise, and each mark."""
+    columns = list_columns(marks)
+    right, remarks = (
+        Counter(mark.who for mark in marks if holds(mark))
+        for holds in (lambda mark: mark.result == "right", lambda mark: mark.remark)
+    )
     tables = [
-        ("By person", ["who", *sums], [[who, *(counts[name] for name in sums)] for who, counts in people.items()]),
-        ("By exercise", ["exercise", *RESULTS, "hints, the most frequent first"], by_exercise),
+        ("By exercise", ["number", "exercise", *RESULTS, "hints, the most frequent first"], sum_exercises(marks)),
         ("Each mark", NAMES, [astuple(mark) for mark in marks]),
     ]
     page = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True).get_template("marks.html.j2")
-    path.write_text(page.render(network=network, tables=tables), "utf-8")
+    text = page.render(
+        network=network,
+        tables=tables,
+        signs=SIGNS,
+        heads={name: number_exercises().get(name, name) or "all" for name in columns},
+        rows=lay_rows(marks, columns),
+        marks=marks,
+        right=right,
+        remarks=remarks,
+    )
+    path.write_text(text, "utf-8")
