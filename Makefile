@@ -17,7 +17,7 @@ CHAPTERS ?= $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md
 TEXTS := $(shell find book -type f ! -path '*/__pycache__/*') _config.yml _toc.yml $(wildcard notebooks/*.ipynb pages/*.ipynb)
 CODE := $(shell find $(wildcard d2lmini d2lmini_exercises tests/book) -type f ! -path '*/__pycache__/*') conftest.py requirements.txt
 
-.PHONY: help book compared test thorough notebooks chapter frameworks mxnet student slides bench mark zip pdf \
+.PHONY: help book compared test thorough notebooks chapter exercise frameworks mxnet student slides bench mark zip pdf \
     epub repository edition clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -46,6 +46,10 @@ notebooks: .venv/.ready ## run the chapters whose code changed, and store the re
 chapter: .venv/.ready ## begin a chapter: NAME=my-chapter; a small one that passes every check, for you to change
 	@$(PY) -m tools.chapter "$(NAME)"
 	@$(PY) -m tools.run "$(NAME)"
+
+exercise: .venv/.ready ## begin an exercise: NAME=my-exercise CHAPTER=my-chapter; a small one that passes every check, for you to change
+	@$(PY) -m tools.exercise "$(NAME)" "$(CHAPTER)"
+	@$(PY) -m tools.run "$(CHAPTER)"
 
 frameworks mxnet: .venv-$$@/.ready ## run the same layer in other frameworks and compare: 5 GB; mxnet needs Python 3.11
 	@for text in $(if $(filter mxnet,$@),frameworks/mxnet.md,$(filter-out %/mxnet.md,$(wildcard frameworks/*.md))); do \

@@ -104,6 +104,21 @@ def test_the_recipes_of_a_chapter_and_of_an_exercise_end_green(book: MiniBook) -
         run(book, f".venv/bin/python -m {command}", pages=False)
 
 
+def test_an_exercise_is_begun_with_a_number_of_its_own(book: MiniBook) -> None:
+    book.make_green("chapter", "NAME=small-chapter")
+    before = {path: path.read_bytes() for path in book.folder.rglob("*.*") if path.is_file()}
+    for wrong in ("My_Exercise small-chapter", "one-pass small-chapter", "my-exercise no-chapter", "x self-attention"):
+        name, chapter = wrong.split()
+        made = book.make("exercise", f"NAME={name}", f"CHAPTER={chapter}")
+        assert made.returncode and "as in make exercise NAME=my-exercise CHAPTER=" in made.stdout, made.stdout
+        assert {path: path.read_bytes() for path in before if path.suffix != ".pyc"}.items() <= before.items()
+    said = book.make_green("exercise", "NAME=my-exercise", "CHAPTER=small-chapter")
+    numbers = re.findall(r"^### Exercise (\S+)", book.path("book/small-chapter.md").read_text("utf-8"), re.MULTILINE)
+    assert len(numbers) == 3 and numbers[2] == numbers[0].replace(".1", ".3") and numbers[2] in said
+    for command in (*CHECKS[:2], "pytest -q tests/book tests/exercises -k 'small-chapter or my-exercise'"):
+        run(book, f".venv/bin/python -m {command}", pages=False)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("title", RECIPES_BY_NIGHT)
 def test_a_recipe_does_what_it_says(book: MiniBook, title: str) -> None:

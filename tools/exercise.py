@@ -1,0 +1,148 @@
+"""Begin an exercise: `python -m tools.exercise my-exercise my-chapter`.
+
+Adds the second exercise of `tools/template` to a chapter, under names and a number of its own: the section in the text,
+the checker and the answers that test it. It passes every check as it is.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+from book_site.phrases import EXERCISE, EXERCISES
+
+from tools import ROOT
+from tools.ceilings import CEILINGS
+from tools.notebooks import TEXTS, from_text, list_chapters, to_text
+
+KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+TEMPLATE = ROOT / "tools/template"
+USAGE = "make exercise NAME=my-exercise CHAPTER=my-chapter"
+HEADING = "### Exercise NUMBER.2 · A mean with weights"
+CHECKERS, ANSWERS = ROOT / "d2lmini_exercises", ROOT / "tests/exercises/answers"
+
+
+def cut(template: str, begin: str, end: str, name: str) -> str:
+    """What stands in a file of the template between two places, with the names of the exercise."""
+    text = (TEMPLATE / template).read_text("utf-8").partition(begin)[2]
+    text = begin + (text.partition(end)[0] if end else text)
+    own = name.replace("-", "_")
+    for word, meaning in {"NAME-weights": name, "weighted_mean": own, "mean_by_weights": f"{own}_solved"}.items():
+        text = text.replace(word, meaning)
+    return text
+
+
+def insert_section(text: str, section: str) -> str:
+    """The text of a chapter with one exercise more behind its last one."""
+    notebook = from_text(text)
+    new, below = from_text(section).cells, False
+    for place, cell in enumerate(notebook.cells):
+        if cell.cell_type != "markdown":
+            continue
+        above, heading, after = cell.source.partition(f"## {EXERCISES}\n")
+        last = re.search(r"^## ", after if heading else cell.source, re.MULTILINE) if heading or below else None
+        below = below or bool(heading)
+        if last:
+            at = last.start() + (len(above) + len(heading) if heading else 0)
+            parts = [nbformat.v4.new_markdown_cell(part) for part in (cell.source[:at], cell.source[at:]) if part]
+            notebook.cells[place : place + 1] = [*parts[:-1], *new, parts[-1]]
+            return to_text(notebook)
+    notebook.cells += new
+    return to_text(notebook)
+
+
+def add_code(path: Path, imports: str, code: str, opening: str) -> None:
+    """Add code at the end of a module, which may be new, and imports where they stand; ruff puts these in order."""
+    text = path.read_text("utf-8") if path.exists() else opening
+    begin = ast.parse(text).body[0].end_lineno or 0
+    lines = text.splitlines(keepends=True)
+    path.write_text("".join([*lines[:begin], "\n", imports, *lines[begin:], "\n", code]), "utf-8")
+    for command in (["check", "--fix-only"], ["format"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", str(path)], cwd=ROOT, check=True)
+
+
+def choose_module(folder: Path, chapter: str, name: str) -> Path:
+    """The module of a chapter, or a new one in its folder."""
+    module = folder / chapter.replace("-", "_")
+    return module / f"{name.replace('-', '_')}.py" if module.is_dir() else module.with_suffix(".py")
+
+
+def check_names(name: str, chapter: str) -> None:
+    """Refuse what cannot be begun.
+
+    Raises:
+        SystemExit: if it cannot.
+    """
+    for word, given in (("NAME", name), ("CHAPTER", chapter)):
+        if not KEBAB.fullmatch(given):
+            raise SystemExit(f"{word} must be small letters, digits and hyphens, as in {USAGE}, got {given!r}")
+    if chapter not in list_chapters():
+        example = USAGE.replace("my-chapter", list_chapters()[0])
+        raise SystemExit(f"CHAPTER must be a chapter of _toc.yml, as in {example}, got {chapter!r}")
+    modules = [path for folder in (CHECKERS, ANSWERS) for path in folder.rglob("*.py")]
+    if any(f'"{name}"' in path.read_text("utf-8") or path.stem == name.replace("-", "_") for path in modules):
+        raise SystemExit(f"NAME must be a new name, as in {USAGE}, and {name!r} is there already")
+
+
+def number_next(chapter: str, text: str) -> str:
+    """What the page calls the next exercise of a chapter.
+
+    Raises:
+        SystemExit: if it has as many as a chapter may have.
+    """
+    number = len(re.findall(rf"^### {EXERCISE} \d", text, re.MULTILINE)) + 1
+    if number > CEILINGS["exercises"]:
+        raise SystemExit(
+            f"CHAPTER may have {number - 1} exercises, and {chapter} has them: name another, as in {USAGE}"
+        )
+    return f"{EXERCISE} {list_chapters().index(chapter) + 1}.{number}"
+
+
+def add_checker(path: Path, text: str, name: str, called: str) -> None:
+    """Add the checker, and the exercise to those that the chapter has in order."""
+    listed = path if path.parent == CHECKERS else path.with_name("__init__.py")
+    known = re.search(r"list_in_order\(\s*\"([^\"]+)\"", listed.read_text("utf-8") if listed.exists() else "")
+    title = known or re.search(r"^# ([^:\n]+)", text, re.MULTILINE)
+    place = re.search(r"^## (.+)$", text, re.MULTILINE)
+    assert title and place, "a chapter has a title and a section"
+    task = f"""Task("{called}", "{name}", "how often does each value count?", '"{place[1]}"')"""
+    exercise = cut("checkers.py", 'exercise(\n    "NAME-weights"', "list_in_order(", name)
+    imports = "from d2lmini_exercises.engine import Task, exercise, list_in_order\n"
+    code = f'{exercise}list_in_order("{title[1]}", {task})\n'
+    add_code(path, imports, code, f'"""Checkers of the exercise {name}."""\n')
+
+
+def add_answers(path: Path, name: str) -> None:
+    """Add right answers, and wrong ones with a piece of their hint."""
+    right = cut("answers.py", '"NAME-weights": [', "\n}", name).partition(": ")[2].removesuffix(",")
+    wrong = cut("answers.py", '    ("NAME-weights"', "\n]", name)
+    opening = f'"""Answers to the exercise {name}."""\n'
+    if not path.exists():
+        opening += "from typing import Any\nRIGHT: dict[str, list[Any]] = {}\nWRONG: list[tuple[str, Any, str]] = []\n"
+    add_code(path, "import torch\n", f'RIGHT["{name}"] = {right}\nWRONG += [\n{wrong}\n]\n', opening)
+
+
+def main(name: str, chapter: str) -> None:
+    """Begin an exercise.
+
+    Raises:
+        SystemExit: if a name is none, is taken or names no chapter, or if the chapter has enough exercises.
+    """
+    check_names(name, chapter)
+    page = TEXTS / f"{chapter}.md"
+    text = page.read_text("utf-8")
+    called = number_next(chapter, text)
+    section = cut("chapter.md", HEADING, "", name)
+    title = f"### {called} · {name.replace('-', ' ').capitalize()}"
+    checkers, answers = (choose_module(folder, chapter, name) for folder in (CHECKERS, ANSWERS))
+    page.write_text(insert_section(text, section.replace(HEADING, title)), "utf-8")
+    add_checker(checkers, text, name, called)
+    add_answers(answers, name)
+    files = (file.relative_to(ROOT) for file in (page, checkers, answers))
+    print("\n".join([f"{called} is begun, for you to edit:", *(f"  {file}" for file in files)]))
+
+
+if __name__ == "__main__":
+    main(*(sys.argv[1:] if len(sys.argv) == 3 else ("", "")))
