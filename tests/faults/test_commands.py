@@ -4,13 +4,18 @@ import re
 import subprocess
 import sys
 import zipfile
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
 
 from tests.faults.minibook import SETUP, MiniBook, code_cells, prose
 from tools.repository import setup_cell
 
 pytestmark = pytest.mark.thorough
+# The pages of the mini-book, and the texts that they are made from.
+MINI = {"book/intro": "book/intro.md", "book/about": "book/about.md"}
+MINI |= {f"notebooks/{name}": f"book/{name}.md" for name in ("mini", "second")}
 
 
 def test_repository_names_it_everywhere_without_running_anything(book: MiniBook) -> None:
@@ -31,6 +36,24 @@ def test_repository_names_it_everywhere_without_running_anything(book: MiniBook)
     assert "OWNER" not in page
     shared = '<meta property="og:image" content="https://me.github.io/my-fork/_static/cover.png"'
     assert shared in page and '<link rel="canonical" href="https://me.github.io/my-fork/notebooks/mini.html"' in page
+
+
+def test_each_page_of_a_named_repository_leads_to_its_text_and_to_an_issue_and_says_where_it_is(book: MiniBook) -> None:
+    url, home, site = "https://github.com/me/my-fork", "https://me.github.io/my-fork", book.path("_build/html")
+    assert not site.joinpath("sitemap.xml").exists() and not site.joinpath("robots.txt").exists()
+    book.make_green("repository", f"URL={url}")
+    book.make_green("book")
+    pages = {name: BeautifulSoup(site.joinpath(f"{name}.html").read_text("utf-8"), "html.parser") for name in MINI}
+    for name, page in pages.items():
+        assert page.select_one("a:-soup-contains('Edit this page')")["href"] == f"{url}/edit/main/{MINI[name]}"
+        assert book.path(MINI[name]).exists()
+        report = urlsplit(page.select_one("a:-soup-contains('Report a problem')")["href"])
+        assert report.path == "/me/my-fork/issues/new"
+        assert parse_qs(report.query)["title"] == [page.h1.get_text().removesuffix("#") + ": "]
+        assert page.find("link", rel="canonical")["href"] == f"{home}/{name}.html"
+    listed = re.findall("<loc>(.+)</loc>", site.joinpath("sitemap.xml").read_text("utf-8"))
+    assert sorted(listed) == sorted(f"{home}/{name}.html" for name in MINI)
+    assert f"Sitemap: {home}/sitemap.xml" in site.joinpath("robots.txt").read_text("utf-8")
 
 
 def test_repository_does_not_hide_an_edit_made_by_hand(book: MiniBook) -> None:

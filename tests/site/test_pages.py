@@ -38,7 +38,7 @@ def find_dead_ends(page: str) -> list[str]:
             target = urlsplit(tag.get(attribute, ""))
             path = (SITE / page).parent / unquote(target.path) if target.path else SITE / page
             if target.scheme in ("http", "https"):
-                fine = tag.name == "a"
+                fine = tag.name == "a" or tag.get("rel") == ["canonical"]
             elif target.scheme:
                 fine = target.scheme == "data"
             else:

@@ -21,6 +21,7 @@ from . import (
     predictions,
     references,
     report,
+    repository,
     search,
     styles,
     theme,
@@ -43,6 +44,7 @@ SITE: Hooks = [
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 500, [theme.mark_columns]),
     ("html-page-context", 500, [figures.keep_letters]),
+    ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own
 ]
 
 
@@ -68,6 +70,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     formulas.write_font(folder, folder / "_static/math.woff2")
     edit_pages(folder, languages.mark_page)
     if app.builder.name == "html":
+        description.write_sitemap(app, folder)
         description.store_picture(root, folder)
         figures.colour_figures(folder)
         package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it

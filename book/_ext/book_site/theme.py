@@ -58,8 +58,6 @@ def adjust_theme(app: Sphinx, config: Config) -> None:
     config["notfound_context"] = {"title": "Page not found", "body": LOST.format(prefix=prefix)}
     config["html_favicon"] = "book/_static/favicon.svg"
     if "/OWNER/" in url:
-        for name in ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button"):
-            options[name] = False
         options["launch_buttons"] = {}
 
 
