@@ -34,7 +34,7 @@ def test_repository_names_it_everywhere_without_running_anything(book: MiniBook)
     page = book.path("_build/html/notebooks/mini.html").read_text("utf-8")
     assert "colab.research.google.com/github/me/my-fork/blob/main/notebooks/mini.ipynb" in page
     assert "OWNER" not in page
-    shared = '<meta property="og:image" content="https://me.github.io/my-fork/_static/cover.png"'
+    shared = '<meta property="og:image" content="https://me.github.io/my-fork/_static/previews/mini.png"'
     assert shared in page and '<link rel="canonical" href="https://me.github.io/my-fork/notebooks/mini.html"' in page
 
 

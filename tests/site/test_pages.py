@@ -10,6 +10,7 @@ import pytest
 from book_site.figures import DARK
 from book_site.phrases import DOUBTS
 from bs4 import BeautifulSoup
+from PIL import Image
 
 from tests.colours import contrast
 from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SETTINGS, SITE, WRITTEN, ids, soup
@@ -104,6 +105,17 @@ def test_a_chapter_leads_to_the_glossary_and_to_its_notebook(page: str) -> None:
 def test_each_page_has_a_description_of_its_own() -> None:
     described = [soup(page).find("meta", attrs={"name": "description"})["content"] for page in PAGES]
     assert all(len(text) > 30 for text in described) and len(set(described)) == len(PAGES)
+
+
+def test_a_link_to_a_page_shows_its_first_figure_or_the_cover() -> None:
+    for page in PAGES:
+        said = {tag["property"]: tag["content"] for tag in soup(page).select("meta[property^='og:image']")}
+        figure = soup(page).select_one(".cell_output img") if page in RUN else None
+        name = f"previews/{Path(page).stem}" if figure else "cover"
+        assert said["og:image"].endswith(f"_static/{name}.png")
+        assert said["og:image:alt"] == (figure["alt"] if figure else "Attention, Measured"), page
+        with Image.open(SITE / f"_static/{name}.png") as picture:
+            assert picture.size == (600, 315) and len(picture.convert("L").getcolors() or ()) > 9, page
 
 
 @pytest.mark.recipe("A chapter")

@@ -3,14 +3,20 @@
 import base64
 import json
 import re
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from PIL import Image, ImageOps
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
 REPOSITORY = re.compile(r"https://github\.com/(?!OWNER/)([\w-]+)/([\w.-]+)")
 SITEMAP = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 PICTURE = "_static/cover.png"  # _config.yml names it as well
+SHAPE = (600, 315)
 
 
 def name_home(app: Sphinx, config: Config) -> None:
@@ -30,10 +36,32 @@ def write_sitemap(app: Sphinx, folder: Path) -> None:
         (folder / "robots.txt").write_text(f"User-agent: *\nAllow: /\nSitemap: {home}sitemap.xml\n", "utf-8")
 
 
-def store_picture(root: Path, folder: Path) -> None:
-    """Write the figure of the cell tagged `cover` as PNG: what shows links shows no SVG."""
+def find_figures(notebook: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each cell that shows a figure, and the output that is one."""
+    for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
+        yield from ((cell, output) for output in cell.get("outputs", []) if "image/png" in output.get("data", {}))
+
+
+def store_picture(figure: dict[str, Any], path: Path) -> None:
+    """Write a figure as PNG, on a ground of the shape that link previews have: they show no SVG, and nothing narrow."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Image.open(BytesIO(base64.b64decode("".join(figure["data"]["image/png"])))) as picture:
+        ImageOps.pad(picture.convert("RGB"), SHAPE, color="white").save(path, optimize=True)
+
+
+def store_cover(root: Path, folder: Path) -> None:
+    """Write the figure of the cell tagged `cover`, for the pages that have none."""
     for path in (root / "notebooks").glob("*.ipynb"):
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        for cell, figure in find_figures(path):
             if "cover" in cell["metadata"].get("tags", []):
-                pictures = [out["data"]["image/png"] for out in cell["outputs"] if "image/png" in out.get("data", {})]
-                (folder / PICTURE).write_bytes(base64.b64decode("".join(pictures[0])))
+                store_picture(figure, folder / PICTURE)
+
+
+def show_figure(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
+    """Let a link to a notebook's page show its first figure."""
+    notebook = Path(app.srcdir) / f"{page}.ipynb"
+    for _cell, figure in islice(find_figures(notebook) if notebook.exists() else (), 1):
+        name = f"_static/previews/{notebook.stem}.png"
+        store_picture(figure, Path(app.outdir) / name)
+        told = {"og:image": name, "og:image:alt": figure["metadata"].get("image/png", {}).get("alt")}
+        context["meta"] = (context["meta"] or {}) | told

@@ -43,6 +43,7 @@ SITE: Hooks = [
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 500, [theme.mark_columns]),
+    ("html-page-context", 400, [description.show_figure]),  # before sphinxext.opengraph reads it
     ("html-page-context", 500, [figures.keep_letters]),
     ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own
 ]
@@ -71,7 +72,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     edit_pages(folder, languages.mark_page)
     if app.builder.name == "html":
         description.write_sitemap(app, folder)
-        description.store_picture(root, folder)
+        description.store_cover(root, folder)
         figures.colour_figures(folder)
         package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
         weight.lighten_site(folder)
