@@ -49,7 +49,7 @@ def test_it_runs_targets_that_exist(path: Path) -> None:
 
 def test_the_pythons_are_those_of_the_package_and_all_is_tested_before_anything_is_published() -> None:
     jobs = read(BOOK)["jobs"]
-    assert jobs["package"]["strategy"]["matrix"]["python"] == ["3.12", "3.13"]
+    assert jobs["package"]["strategy"]["matrix"]["python"] == ["3.12", "3.13", "3.14"]
     assert any(step.get("run") == "make test" for step in jobs["test"]["steps"])
     assert sorted(jobs["publish"]["needs"]) == ["package", "test"]
 
@@ -57,6 +57,14 @@ def test_the_pythons_are_those_of_the_package_and_all_is_tested_before_anything_
 def test_every_part_of_the_night_runs_once_a_week() -> None:
     parts = " ".join(read(WEEKLY)["jobs"]["thorough"]["strategy"]["matrix"]["parts"]).split()
     assert sorted(parts) == sorted(thorough.PARTS)
+
+
+def test_what_is_not_pinned_yet_reddens_no_week_and_says_what_broke() -> None:
+    for name, job in read(WEEKLY)["jobs"].items():
+        newest = any("--upgrade" in step.get("run", "") for step in job["steps"])
+        assert job.get("continue-on-error", False) == newest == name.startswith("newest-"), name
+        told = job["steps"][-1]
+        assert not newest or (told["if"] == "failure()" and "::warning::" in told["run"] and "SUMMARY" in told["run"])
 
 
 def run_step(path: Path, title: str, folder: Path, **env: str) -> tuple[int, str]:
