@@ -7,12 +7,14 @@ notebook that no longer matches its digest was edited by hand.
 import copy
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jupytext
 import nbformat
 from book_site.outputs import STORED
+from book_site.phrases import PREDICT
 from jupytext.combine import combine_inputs_with_outputs
 from jupytext.config import load_jupytext_config
 from nbformat import NotebookNode
@@ -69,8 +71,21 @@ def drop_empty(metadata: Any) -> Any:
     return {key: value for key, value in kept.items() if value}
 
 
+def list_answers(notebook: NotebookNode) -> Iterator[NotebookNode]:
+    """The code cells right below a prediction: what comes out answers it."""
+    asked = False
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            asked = cell.source.rstrip().rpartition("\n\n")[2].startswith(f"**{PREDICT}")
+        elif asked:
+            yield cell
+
+
 def simplify(notebook: NotebookNode) -> NotebookNode:
-    """A copy that says the same in one way, whichever program saved it, on whose machine, and whoever ran it."""
+    """A copy that says the same in one way, whichever program saved it, on whose machine, and whoever ran it.
+
+    In Jupyter what answers a prediction is collapsed, and nothing else that comes out.
+    """
     plain = copy.deepcopy(notebook)
     plain.cells = [cell for cell in plain.cells if cell.source.strip()]
     for cell in plain.cells:
@@ -78,6 +93,9 @@ def simplify(notebook: NotebookNode) -> NotebookNode:
         cell.metadata = nbformat.from_dict(
             drop_empty({key: value for key, value in cell.metadata.items() if key in CELL_METADATA})
         )
+        cell.metadata.get("jupyter", {}).pop("outputs_hidden", None)
+    for cell in list_answers(plain):
+        cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True
     kept = {key: plain.metadata[key] for key in ("jupytext", DIGEST) if key in plain.metadata}
     plain.metadata = nbformat.from_dict({**kept, "kernelspec": KERNEL})
     return plain
@@ -85,7 +103,11 @@ def simplify(notebook: NotebookNode) -> NotebookNode:
 
 def to_text(notebook: NotebookNode) -> str:
     """The one text that stands for a notebook."""
-    return jupytext.writes(simplify(notebook), fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
+    plain = simplify(notebook)
+    for cell in list_answers(plain):  # that follows from the text
+        cell.metadata["jupyter"].pop("outputs_hidden")
+        cell.metadata = nbformat.from_dict(drop_empty(cell.metadata))
+    return jupytext.writes(plain, fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
 
 
 def from_text(text: str) -> NotebookNode:

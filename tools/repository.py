@@ -22,6 +22,8 @@ CONFIG, TEMPLATE = ROOT / "_config.yml", ROOT / "tools/template/setup.py.j2"
 _IN_TEXT = re.compile(re.escape(SETUP) + r"\n.*?\n```", re.DOTALL)
 _ADDRESS = re.compile(r"(?a)(?:https?://|ssh://git@|git@)([\w.-]+)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?(?:/tree/.*)?")
 _URL_LINE = r"^repository:\n  url: (\S+)$"
+# Where README.md has its three links, or would have them.
+_LINKS = r"^(<!-- make repository .*-->|\*\*\[Read the pages\].*)$"
 PLACES = {
     "pyproject.toml": r'^version = "(.+)"$',
     "d2lmini/__init__.py": r'^__version__ = "(.+)"$',
@@ -78,6 +80,16 @@ def write_setup_cells(url: str) -> None:
         path.write_text(_IN_TEXT.sub(lambda _: new + "\n```", path.read_text("utf-8"), count=1), "utf-8")
 
 
+def _write_links(owner: str, name: str) -> str:
+    """The pages, the second chapter in Colab, and what there is to take along."""
+    places = {
+        "Read the pages": f"https://{owner.lower()}.github.io/{name}/",
+        "Open chapter 2 in Colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/main/notebooks/self-attention.ipynb",
+        "Download: pages, PDF, EPUB": f"https://github.com/{owner}/{name}/releases",
+    }
+    return " · ".join(f"**[{text}]({place})**" for text, place in places.items())
+
+
 def set_repository(given: str) -> None:
     """Change the address everywhere, given as people paste it: that of its page, of a branch, or for `git clone`.
 
@@ -89,6 +101,8 @@ def set_repository(given: str) -> None:
         raise SystemExit(f"URL must look like https://github.com/me/my-fork: make repository URL=..., got {given!r}")
     url = f"https://{found[1]}/{found[2]}/{found[3]}"
     substitute(CONFIG, _URL_LINE, url)
+    if found[1] == "github.com":
+        substitute(ROOT / "README.md", _LINKS, _write_links(found[2], found[3]))
     write_setup_cells(url)
     print(f"The book now points to {url}")
 

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import nbformat
 from book_site.package import build_wheel
-from book_site.phrases import PREDICT
 from jinja2 import Template
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.marking.plan import read_book
-from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, PAGES, TEXTS, is_notebook
+from tools.notebooks import DIGEST, FRAMEWORKS, NOTEBOOKS, PAGES, TEXTS, is_notebook, list_answers
 
 ARCHIVE = "attention-measured-student"
 LINK = re.compile(r"\]\((?:\.\./book/)?([\w-]+\.md)(?:#[^)]*)?\)")
@@ -44,12 +43,8 @@ def make_edition(notebook: NotebookNode) -> NotebookNode:
     remover = TagRemovePreprocessor(enabled=True, remove_cell_tags={"solution"})
     edition, _ = remover.preprocess(copy.deepcopy(notebook), {})
     edition.metadata.pop(DIGEST, None)
-    asked = False
-    for cell in edition.cells:
-        if cell.cell_type == "markdown":
-            asked = cell.source.rpartition("\n\n")[2].startswith(f"**{PREDICT}")
-        elif asked:
-            cell.outputs, cell.execution_count = [], None
+    for cell in list_answers(edition):
+        cell.outputs, cell.execution_count = [], None
     return edition
 
 

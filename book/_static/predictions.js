@@ -18,11 +18,12 @@
 
   const toggle = document.querySelector(".cover-switch");
   const cover = (on) => {
-    toggle.setAttribute("aria-pressed", on);
+    toggle.dataset.covered = on;
+    toggle.textContent = `Answers: ${on ? "covered" : "open"}`;
     covers.forEach((answer) => { answer.open = !on; });
   };
   toggle.addEventListener("click", () => {
-    const on = toggle.getAttribute("aria-pressed") !== "true";
+    const on = toggle.dataset.covered !== "true";
     kept.write("cover-answers", on ? "" : "no");
     cover(on);
   });
@@ -35,8 +36,16 @@
     const field = make("input", { type: "text", value: kept.read(name), autocomplete: "off" });
     field.setAttribute("aria-describedby", question.id);
     field.addEventListener("input", () => { kept.write(name, field.value); tell(); });
-    answer.before(make("label", { className: "guess-field" }, "Your guess ", field));
-    return { answer, question, field };
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();  // the summary, which gets the focus, would take it as well
+      answer.open = true;
+      answer.querySelector("summary").focus();
+    });
+    answer.before(make("label", { className: "guess-field" }, "Your guess ", field, make("small", {}, " Enter opens the answer; kept in this browser")));
+    const guessed = make("p", { className: "guessed" });
+    answer.querySelector("summary").after(guessed);
+    return { answer, question, field, guessed };
   });
 
   const rows = make("tbody");
@@ -66,6 +75,7 @@
   function tell() {
     const guessed = fields.filter(({ field }) => field.value.trim());
     together.hidden = !guessed.length;
+    fields.forEach(({ field, guessed: beside }) => { beside.textContent = field.value.trim() && `You guessed: ${field.value}`; });
     rows.replaceChildren(...guessed.map(({ answer, question, field }) => make("tr", {},
       make("td", {}, make("a", { href: `#${question.id}` }, ...ask(question))),
       make("td", {}, field.value),

@@ -22,11 +22,11 @@ def explore_sentences(
     glosses: Sequence[str] | None = None,
     lang: str = "",
 ) -> Panel:
-    r"""Show what two layers say of a word: choose a layer and another word, see its score and its vote.
+    """Show what two layers say of a word: choose a layer and another word, see its score and its vote.
 
-    The last word asks. A layer says the first sense where $\sum_i a_i v_i > 0$, with votes $v_i$ and weights
-    $a = \mathrm{softmax}(s)$ of the scores $s_i$ of all words of a sentence, the last one among them. On the pages of
-    the book a reader lays such sentences; in a notebook the panel shows their parts.
+    The last word asks. The softmax of the scores of all words of a sentence, the last one among them, weighs their
+    votes, and where the sum is positive the layer says the first sense. On the pages of the book a reader lays such
+    sentences; in a notebook the panel shows their parts.
 
     Chapter: Self-attention.
 

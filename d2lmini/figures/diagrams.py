@@ -70,12 +70,12 @@ def draw_diagram(name: str) -> None:
 
 def _draw_attention_pooling() -> None:
     """One query, four keys and values: scores, weights, mixture."""
-    axes = plt.figure(figsize=(5.6, 2.7)).add_subplot()
+    axes = plt.figure(figsize=(5.4, 2.7)).add_subplot()
     axes.set(xlim=(0, 14), ylim=(0.3, 6.3))
     axes.axis("off")
     titles = ((1.0, "query"), (4.0, "keys"), (6.03, "scores"), (8.35, "weights"), (11.0, "values"), (13.2, "mixture"))
     for x, name in titles:
-        axes.text(x, 6.0, name, ha="center", va="center", fontsize=8)
+        axes.text(x, 6.0, name, ha="center", va="center", fontsize=8.5)
     draw_box(axes, 1.0, 2.9, 1.7, "doing", QUERIES[0])
     axes.add_patch(
         FancyBboxPatch((6.4, 0.6), 0.8, 4.6, boxstyle="round,pad=0,rounding_size=0.12", fc=PAPER, ec=INK, lw=1.4)
@@ -117,24 +117,24 @@ def _draw_three_roles() -> None:
     draw_arrow(axes, 7.55, 2.4, 5.5, 3.2, *KEYS)
     draw_arrow(axes, 5.5, 1.2, 7.55, 2.0, *VALUES)
     for x, y, text in ((6.3, 5.95, "asks"), (6.9, 3.15, "is found by"), (6.9, 1.1, "passes on to")):
-        axes.text(x, y, text, ha="center", va="center", fontsize=8)
+        axes.text(x, y, text, ha="center", va="center", fontsize=8.5)
 
 
 def _draw_clocks() -> None:
     """Pairs 0, 4 and 8 of an encoding of width 32: the hand points to (sine, cosine)."""
-    axes = plt.figure(figsize=(6.4, 2.0)).add_subplot()
-    axes.set(xlim=(-2.2, 24), ylim=(-3.4, 0.7), aspect="equal")
+    axes = plt.figure(figsize=(5.4, 1.8)).add_subplot()
+    axes.set(xlim=(-2.2, 24), ylim=(-3.8, 0.7), aspect="equal")
     axes.axis("off")
     for row, (j, colour) in enumerate(zip((0, 4, 8), (BLUE, ORANGE, GREEN), strict=True)):
-        axes.text(-0.8, -1.2 * row, f"clock {j}", ha="right", va="center", fontsize=8)
+        axes.text(-0.8, -1.2 * row, f"clock {j}", ha="right", va="center", fontsize=8.5)
         angles = [i * 10000 ** (-2 * j / 32) for i in range(24)]
-        axes.plot(range(24), [-1.2 * row] * 24, "o", color=PAPER, markeredgecolor=GREY, markersize=12.5)
+        axes.plot(range(24), [-1.2 * row] * 24, "o", color=PAPER, markeredgecolor=GREY, markersize=10.5)
         x = [part for i, angle in enumerate(angles) for part in (i, i + 0.4 * math.sin(angle), math.nan)]
         y = [part - 1.2 * row for angle in angles for part in (0, 0.4 * math.cos(angle), math.nan)]
         axes.plot(x, y, color=colour, lw=1.6, linestyle="-")
     for i in range(0, 24, 5):
-        axes.text(i, -3.2, f"{i}", ha="center", va="center", fontsize=8)
-    axes.text(-0.8, -3.2, "position", ha="right", va="center", fontsize=8)
+        axes.text(i, -3.5, f"{i}", ha="center", va="center", fontsize=8.5)
+    axes.text(-0.8, -3.5, "position", ha="right", va="center", fontsize=8.5)
 
 
 def _draw_turned_hands() -> None:

@@ -169,7 +169,7 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
     use_svg_display()
     lines = _break_lines(words, 62)
     height = len(titles) * (len(lines) + 1)
-    axes = plt.figure(figsize=(5.8, 0.25 * height)).add_subplot()
+    axes = plt.figure(figsize=(5.4, 0.25 * height)).add_subplot()
     axes.set(xlim=(0, 63), ylim=(height, 0))
     axes.axis("off")
     shares = rows / np.maximum(rows.max(axis=1, keepdims=True), 1e-300)

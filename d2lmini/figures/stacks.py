@@ -24,7 +24,7 @@ def draw_transformer() -> None:
     axes.plot(*zip(*way, strict=True), color=colour, lw=1.2, linestyle=dashes)
     draw_arrow(axes, 5.2, 5.15, 5.9, 5.15, colour, dashes)
     axes.text(3.8, tops[0] + 0.85, "keys and values", ha="center", va="center")
-    axes.text(8.15, 3.95, "queries", ha="left", va="center", fontsize=8)
+    axes.text(8.15, 3.95, "queries", ha="left", va="center", fontsize=8.5)
     draw_arrow(axes, 8.0, tops[1], 8.0, tops[1] + 0.45)
     draw_box(axes, 8.0, tops[1] + 0.8, 4.2, "linear")
     draw_arrow(axes, 8.0, tops[1] + 1.14, 8.0, tops[1] + 1.6)
@@ -43,7 +43,7 @@ def _draw_column(axes: Axes, x: float, below: str, name: str, layers: Sequence[s
         draw_box(axes, x, y + 1.65, 4.2, f"+ {layer}", (KEYS if layer == "cross-attention" else QUERIES)[0])
         y += 2.0
     axes.add_patch(Rectangle((x - 2.3, 1.8), 4.6, y - 1.45, fill=False, ec=GREY, ls=":", lw=1))
-    axes.text(x - 2.2, y + 0.12, name, ha="left", va="center", fontsize=8)
+    axes.text(x - 2.2, y + 0.12, name, ha="left", va="center", fontsize=8.5)
     draw_arrow(axes, x, y, x, y + 0.75)
     draw_box(axes, x, y + 1.1, 4.2, "norm", VALUES[0])
     return y + 1.45
@@ -71,9 +71,9 @@ def draw_block() -> None:
     for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
         _draw_branch(axes, bottom, layer, norm_first=True)
     for y, shape in ((0.0, "(batch, n, d)"), (4.25, "(batch, n, d)"), (9.1, "(batch, n, d)")):
-        axes.text(1.3, y, shape, ha="right", va="center", fontsize=8)
-    axes.text(6.0, 2.6, "tokens look at each other", va="center", fontsize=8)
-    axes.text(6.0, 6.8, "each token by itself:\n(batch, n, 4d) inside", va="center", fontsize=8)
+        axes.text(1.3, y, shape, ha="right", va="center", fontsize=8.5)
+    axes.text(6.0, 2.6, "tokens look at each other", va="center", fontsize=8.5)
+    axes.text(6.0, 6.8, "each token by itself:\n(batch, n, 4d) inside", va="center", fontsize=8.5)
 
 
 def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) -> None:
@@ -90,7 +90,7 @@ def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) ->
 
 def draw_induction_heads() -> None:
     """Layer 0 notes what stood before; layer 1 finds the place that is noted `after a`, and copies its letter."""
-    axes = plt.figure(figsize=(6.4, 2.9)).add_subplot()
+    axes = plt.figure(figsize=(5.5, 2.9)).add_subplot()
     axes.set(xlim=(-3.4, 18.6), ylim=(-0.6, 7.4))
     axes.axis("off")
     letters = "cafeca"
@@ -103,10 +103,10 @@ def draw_induction_heads() -> None:
     draw_box(axes, 15.5, 6.6, 1.5, "f", BLUE)
     draw_arrow(axes, 6.4, 3.4, 14.7, 6.5, *KEYS)
     draw_arrow(axes, 15.5, 3.4, 15.5, 6.2, *QUERIES)
-    axes.text(15.8, 4.7, "asks: after a?", va="center", fontsize=8)
-    axes.text(9.6, 5.6, "key: after a, value: f", ha="right", va="center", fontsize=8)
+    axes.text(15.8, 4.7, "asks: after a?", va="center", fontsize=8.5)
+    axes.text(9.6, 5.6, "key: after a, value: f", ha="right", va="center", fontsize=8.5)
     for y, name in ((0.0, "letters"), (3.0, "layer 0"), (6.6, "layer 1")):
-        axes.text(-1.2, y, name, ha="right", va="center", fontsize=8)
+        axes.text(-1.2, y, name, ha="right", va="center", fontsize=8.5)
 
 
 def draw_vision_transformer() -> None:
@@ -128,7 +128,7 @@ def draw_vision_transformer() -> None:
     axes.text(3.6, 11.0, "10 logits", ha="center", va="center")
     shapes = ((1.4, "(batch, 8, 8)"), (5.1, "(batch, 16, 4)"), (7.3, "(batch, 16, d)"), (8.85, "(batch, 16, d)"))
     for y, shape in shapes:
-        axes.text(8.0, y, shape, va="center", fontsize=8)
+        axes.text(8.0, y, shape, va="center", fontsize=8.5)
 
 
 def draw_review_classifier() -> None:
@@ -146,7 +146,7 @@ def draw_review_classifier() -> None:
     axes.text(3.6, 9.6, "score: positive, if above 0", ha="center", va="center")
     notes = ((0.2, "empty: padding"), (4.1, "no word looks\nat padding"), (6.0, "padding is\nnot counted"))
     for y, note in notes:
-        axes.text(8.2 if y < 1 else 7.0, y, note, va="center", fontsize=8)
+        axes.text(8.2 if y < 1 else 7.0, y, note, va="center", fontsize=8.5)
 
 
 def draw_two_memories() -> None:
@@ -156,9 +156,9 @@ def draw_two_memories() -> None:
     axes.axis("off")
     draw_box(axes, 5.2, 4.9, 5.4, r"one tile of scores; $m$, $\ell$, $o$", ORANGE)
     draw_box(axes, 5.2, 0.7, 10.0, "queries, keys, values and outputs of all tokens", BLUE)
-    axes.text(8.1, 4.9, "SRAM, 192 KB beside each\nof 108 processors, 19 TB/s", va="center", fontsize=8)
-    axes.text(5.2, 0.05, "HBM, 40 GB, 1.6 TB/s", ha="center", va="center", fontsize=8)
+    axes.text(8.1, 4.9, "SRAM, 192 KB beside each\nof 108 processors, 19 TB/s", va="center", fontsize=8.5)
+    axes.text(5.2, 0.05, "HBM, 40 GB, 1.6 TB/s", ha="center", va="center", fontsize=8.5)
     draw_arrow(axes, 4.2, 1.1, 4.2, 4.5)
-    axes.text(4.0, 2.8, "keys and values, once\nfor each tile of queries", ha="right", va="center", fontsize=8)
+    axes.text(4.0, 2.8, "keys and values, once\nfor each tile of queries", ha="right", va="center", fontsize=8.5)
     draw_arrow(axes, 6.2, 4.5, 6.2, 1.1)
-    axes.text(6.4, 2.8, "outputs, once", va="center", fontsize=8)
+    axes.text(6.4, 2.8, "outputs, once", va="center", fontsize=8.5)

@@ -126,7 +126,12 @@ def test_the_wheel_that_comes_with_the_pages_is_enough(colab: Path, fork: Path, 
 
 def test_without_wheel_and_address_the_setup_cell_says_what_to_do(colab: Path, fork: Path, tmp_path: Path) -> None:
     [error] = play(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], tmp_path)
-    assert error == "SystemExit: Keep this notebook in the folder of the unpacked book: the package d2lmini is there."
+    assert error.startswith("ImportError: d2lmini, the package of this book, is not here. Put its file")
+
+
+@pytest.mark.thorough
+def test_a_notebook_of_a_clone_installs_the_package_of_the_clone(colab: Path, fork: Path) -> None:
+    check_cells(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], fork / "notebooks")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)

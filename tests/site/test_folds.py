@@ -58,12 +58,12 @@ def test_an_answer_waits_and_the_keyboard_opens_it(browser: Any, server: str, sc
 def test_the_switch_uncovers_all_answers_and_is_remembered(browser: Any, server: str) -> None:
     with open_window(browser, server) as window:
         open_page(window, server + FIRST)
-        switch = window.get_by_role("button", name="Cover answers to predictions")
-        assert switch.get_attribute("aria-pressed") == "true"
+        switch = window.locator(".cover-switch")
+        assert switch.inner_text() == "Answers: covered"
         switch.press("Enter")
         assert answer_of(window).is_visible()
         open_page(window, server + SECOND)
-        assert switch.get_attribute("aria-pressed") == "false" and answer_of(window).is_visible()
+        assert switch.inner_text() == "Answers: open" and answer_of(window).is_visible()
         switch.press("Enter")
         open_page(window, server + FIRST)
         assert not answer_of(window).is_visible() and not window.complaints
@@ -75,6 +75,9 @@ def test_a_guess_is_kept_and_stands_beside_what_came_out(browser: Any, server: s
         together = window.locator("details.guesses")
         assert not together.is_visible()
         window.get_by_role("textbox", name="Your guess").first.fill("<b>twelve</b>")
+        window.keyboard.press("Enter")
+        cover = window.locator("details.guess[open]")
+        assert "You guessed: <b>twelve</b>" in cover.inner_text() and "weights in sevenths" in cover.inner_text()
         open_page(window, server + SECOND)
         assert window.get_by_role("textbox", name="Your guess").first.input_value() == "<b>twelve</b>"
         together.locator("> summary").press("Enter")

@@ -4,14 +4,31 @@ import statistics
 from typing import Any
 
 import pytest
-from fontTools.ttLib import TTFont
 
-from tests.site.pages import CHAPTERS, FILES, PAGES, SITE, soup
-from tests.site.windows import open_page, open_window
+from tests.site.pages import CHAPTERS, FILES, SITE, each_kind_by_day
+from tests.site.windows import open_folds, open_page, open_window
 
 FONTS = SITE / "_static/fonts"
-DRAWN = {path.stem: set(TTFont(path).getBestCmap()) for path in FONTS.glob("*.woff2")}
-NOT_IN_THE_TEXT_FACE = {"⁻", "∎"}  # rare, and a system has them
+# All characters of the page that are set in one face, in an element for each face.
+PROBE = """async () => {
+  const faces = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const parent = walker.currentNode.parentElement;
+    if (parent.closest('script, style, noscript, svg') || !walker.currentNode.data.trim()) continue;
+    const { fontFamily, fontStyle, fontWeight } = getComputedStyle(parent);
+    const face = JSON.stringify({ fontFamily, fontStyle, fontWeight });
+    faces.set(face, new Set([...(faces.get(face) ?? []), ...walker.currentNode.data.replace(/\\s/g, '')]));
+  }
+  for (const [face, characters] of faces) {
+    const probe = document.createElement('p');
+    Object.assign(probe, { className: 'probe', textContent: [...characters].join(' ') });
+    Object.assign(probe.style, JSON.parse(face));
+    document.body.append(probe);
+  }
+  await document.fonts.ready;
+  return [...faces.keys()];
+}"""
 # The characters of each full line of text, which ends where the next begins.
 LINES = """() => [...document.querySelectorAll('.bd-article section > p')].flatMap(text => {
   const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT), lines = new Map();
@@ -28,24 +45,22 @@ LINES = """() => [...document.querySelectorAll('.bd-article section > p')].flatM
 })"""
 
 
-def find_undrawn(page: str) -> set[str]:
-    """The characters of a page that are not in the face in which they are set."""
-    body = soup(page).body
-    chinese = {c for c in body.get_text() if "\u4e00" <= c <= "\u9fff"}
-    code = {c for part in body.find_all(["pre", "code"]) for c in part.get_text() if c.isprintable()} - chinese
-    text = {c for p in body.find_all("p") if not p.find(class_="math") for c in p.get_text() if c.isprintable()}
-    signs = {c for formula in body.find_all("math") for c in formula.get_text() if c.isprintable()}
-    faces = [
-        (chinese, DRAWN["chinese"] & DRAWN["chinese-sans"]),
-        (code, DRAWN["mono"]),
-        (text - chinese - code - NOT_IN_THE_TEXT_FACE, DRAWN["text"] & DRAWN["sans"]),
-        (signs, set(TTFont(SITE / "_static/math.woff2").getBestCmap())),
-    ]
-    return {c for characters, face in faces for c in characters if ord(c) not in face}
-
-
-def test_each_character_of_a_page_is_in_its_face() -> None:
-    assert {page: left for page in PAGES if (left := find_undrawn(page))} == {}
+@each_kind_by_day
+def test_no_character_of_a_page_falls_back_to_another_font(browser: Any, server: str, page: str) -> None:
+    with open_window(browser, server) as window:
+        open_page(window, FILES + page)
+        open_folds(window)
+        faces = window.evaluate(PROBE)
+        session = window.context.new_cdp_session(window)
+        for command in ("DOM.enable", "CSS.enable"):
+            session.send(command)
+        root = session.send("DOM.getDocument")["root"]["nodeId"]
+        probes = session.send("DOM.querySelectorAll", {"nodeId": root, "selector": ".probe"})["nodeIds"]
+        assert len(probes) == len(faces) > 5
+        for face, probe in zip(faces, probes, strict=True):
+            used = session.send("CSS.getPlatformFontsForNode", {"nodeId": probe})["fonts"]
+            text = window.evaluate("i => document.querySelectorAll('.probe')[i].textContent", probes.index(probe))
+            assert all(font["isCustomFont"] for font in used), f"{face}: {used}\n{text}"
 
 
 def test_the_faces_keep_their_licences() -> None:

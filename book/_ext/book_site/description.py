@@ -42,11 +42,15 @@ def find_figures(notebook: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any
         yield from ((cell, output) for output in cell.get("outputs", []) if "image/png" in output.get("data", {}))
 
 
+def read_picture(figure: dict[str, Any]) -> Image.Image:
+    """The pixels of a figure."""
+    return Image.open(BytesIO(base64.b64decode("".join(figure["data"]["image/png"])))).convert("RGB")
+
+
 def store_picture(figure: dict[str, Any], path: Path) -> None:
     """Write a figure as PNG, on a ground of the shape that link previews have: they show no SVG, and nothing narrow."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Image.open(BytesIO(base64.b64decode("".join(figure["data"]["image/png"])))) as picture:
-        ImageOps.pad(picture.convert("RGB"), SHAPE, color="white").save(path, optimize=True)
+    ImageOps.pad(read_picture(figure), SHAPE, color="white").save(path, optimize=True)
 
 
 def store_cover(root: Path, folder: Path) -> None:

@@ -1,10 +1,15 @@
 """Figures on dark pages, and on pages narrower than they are: colours by what they show, letters that stay legible."""
 
 import re
+from functools import cache
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sphinx.application import Sphinx
+
+from .description import find_figures, read_picture
 
 # The colours of d2lmini/figures/style.mplstyle and what they become on a dark page.
 DARK = {
@@ -26,7 +31,8 @@ SERIES = set(DARK) - {"#ffffff"}
 # Luminances plus 0.05, whose ratios are contrasts: black and white are equally easy to read on the middle one.
 MIDDLE, WHITE = (0.05 * 1.05) ** 0.5, 1.05
 PLATE = 0.075  # what white data become: lighter than the ground of a dark page
-SMALLEST = 0.75  # letters of 9 points stay 9 pixels high
+SMALLEST = 0.7  # letters of 9 points stay 8 pixels high
+PHONE = 374  # pixels of a column, with its margins
 
 
 def measure_luminance(linear: list[float]) -> float:
@@ -89,6 +95,58 @@ def measure_width(figure: Path) -> float:
     return float(width[1]) * 4 / 3 if width else 0.0
 
 
+@cache
+def list_pictures(root: Path) -> dict[str, np.ndarray]:
+    """The pixels, `(height, width)`, of each figure of the notebooks, one for a point: 255 is the ground."""
+    figures = (found for path in sorted(root.glob("*/*.ipynb")) for _, found in find_figures(path))
+    return {
+        "".join(figure["data"].get("image/svg+xml", "")).strip(): np.asarray(read_picture(figure).convert("L"))
+        for figure in figures
+    }
+
+
+def cut_panels(picture: np.ndarray, widest: float) -> list[tuple[int, int]]:
+    """Where to cut a figure of panels side by side into rows no wider than this: between panels, as evenly as it goes.
+
+    An empty list if its panels do not stand apart.
+    """
+    blank = [bool(column) for column in (picture > 250).min(axis=0)]
+    at = 0
+    places = [0]
+    for empty, columns in groupby(blank):
+        width = len(list(columns))
+        if empty and width >= 4 and at > 0 and at + width < len(blank):
+            places.append(at + width // 2)
+        at += width
+    places.append(len(blank))
+    best: dict[int, list[int]] = {0: [0]}  # for each place, the cuts that lead there in the fewest rows, evenly
+    for end in places[1:]:
+        ways = [[*best[begin], end] for begin in places if begin in best and begin < end <= begin + widest]
+        if ways:
+            best[end] = min(ways, key=lambda way: (len(way), max(b - a for a, b in pairwise(way))))
+    cuts = best.get(len(blank), [])
+    return list(pairwise(cuts))
+
+
+def stack_panels(svg: str, picture: np.ndarray) -> str | None:
+    """The panels of a figure one below the other, if that makes it narrow enough for a phone."""
+    widest = PHONE / SMALLEST * 3 / 4  # in points
+    height, width = picture.shape
+    pieces = cut_panels(picture, widest) if 'id="axes_2"' in svg and width > widest else []
+    if len(pieces) < 2:
+        return None
+    whole = max(end - begin for begin, end in pieces)
+    head, inside = re.findall(r"(.*?<svg\b)[^>]*>(.*)</svg>", svg, re.DOTALL)[0]
+    size = f'width="{whole}pt" height="{height * len(pieces)}pt" viewBox="0 0 {whole} {height * len(pieces)}"'
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.1"'
+    rows = "".join(
+        f'<svg y="{height * row}" width="{end - begin}" height="{height}" viewBox="{begin} 0 {end - begin} {height}">'
+        '<use xlink:href="#whole"/></svg>'
+        for row, (begin, end) in enumerate(pieces)
+    )
+    return f'{head} {names} {size}><defs><g id="whole">{inside}</g></defs>{rows}</svg>'
+
+
 def keep_letters(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
     """Let a figure shrink only as far as its letters can be read, in a box that scrolls."""
     sources = {name: path for path, name in app.builder.images.items()}
@@ -97,8 +155,20 @@ def keep_letters(app: Sphinx, page: str, template: str, context: dict[str, Any],
         name = image["name"]
         if name not in sources or name == "cover.svg":
             return image[0]
-        least = round(SMALLEST * measure_width(Path(app.srcdir) / sources[name]))
-        return f'<div class="scrolls">{image[0][:4]} style="min-width: {least}px"{image[0][4:]}</div>'
+        source = Path(app.srcdir) / sources[name]
+        least = round(SMALLEST * measure_width(source))
+        shown = f'{image[0][:4]} style="min-width: {least}px"{image[0][4:]}'
+        svg = source.read_text("utf-8")
+        picture = list_pictures(Path(app.srcdir)).get(svg.strip())
+        narrow = None if picture is None else stack_panels(svg, picture)
+        if narrow:
+            (folder := Path(app.outdir) / "_images").mkdir(exist_ok=True)
+            (folder / f"narrow-{name}").write_text(narrow, "utf-8")
+            address = image[0].partition(' src="')[2].partition(name)[0] + f"narrow-{name}"
+            width, height = re.findall(r'width="(\d+)pt" height="(\d+)pt"', narrow)[0]
+            size = f'width="{int(width) * 4 // 3}" height="{int(height) * 4 // 3}"'
+            shown = f'<picture><source media="(max-width: 576px)" srcset="{address}" {size}>{shown}</picture>'
+        return f'<div class="scrolls">{shown}</div>'
 
     if "body" in context:
         context["body"] = re.sub(r'<img\b[^>]*src="[^"]*_images/(?P<name>[^"/]+\.svg)"[^>]*>', box, context["body"])

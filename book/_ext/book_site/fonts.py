@@ -7,6 +7,7 @@ import importlib.util
 import logging
 import re
 import shutil
+import unicodedata
 from collections.abc import Iterable, Iterator
 from html import unescape
 from pathlib import Path
@@ -82,6 +83,7 @@ def write_fonts(pages: Path, target: Path) -> None:
     """Write the faces, cut to what the pages in a folder use, and their licences."""
     target.mkdir(parents=True, exist_ok=True)
     characters = PLAIN | read_characters(pages.rglob("*.html"))
+    characters |= set(unicodedata.normalize("NFD", "".join(characters)))  # a letter with its mark, where it has no own
     han = set(re.findall("[\u2e80-\u9fff\uff00-\uffef]", "".join(characters)))
     for face, (package, name) in FACES.items():
         cut_font(find_file(package, name), target / f"{face}.woff2", han if "chinese" in face else characters - han)

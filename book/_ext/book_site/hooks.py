@@ -39,7 +39,11 @@ ALWAYS: Hooks = [
 ]
 SITE: Hooks = [
     ("config-inited", 500, [theme.adjust_theme, theme.drop_thebe, description.name_home]),
-    ("doctree-read", 400, [folds.name_folded_code, folds.drop_machinery, folds.mark_kinds, folds.link_pages]),
+    (
+        "doctree-read",
+        400,
+        [folds.name_folded_code, folds.drop_machinery, folds.drop_drawing, folds.mark_kinds, folds.link_pages],
+    ),
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 500, [theme.mark_columns]),
@@ -64,7 +68,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.name not in ("html", "singlehtml"):
         return
     if app.builder.name == "html":
-        edit_pages(folder, theme.tidy_page)
+        edit_pages(folder, theme.tidy_page, folds.hang_lines)
         theme.free_lost_page(app, folder)
         search.write_index(app, folder)
     fonts.write_fonts(folder, folder / "_static/fonts")

@@ -1,4 +1,4 @@
-"""What a reader may touch, outside its notebook: a page names the cell's kind, and what stands there without a script."""
+"""A panel of a notebook on another page: its numbers, for a script, and what stands there without one."""
 
 import json
 import re

@@ -8,9 +8,7 @@ from book_site.phrases import PREDICT, TAKEAWAY
 from .folds import is_cell, raw
 
 # Only a script can do what it says; that it is there from the start keeps the text below in its place.
-SWITCH = (
-    '<button type="button" class="cover-switch pst-js-only" aria-pressed="true">Cover answers to predictions</button>'
-)
+SWITCH = '<button type="button" class="cover-switch pst-js-only" data-covered="true">Answers: covered</button>'
 SAID = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.math_block)
 
 

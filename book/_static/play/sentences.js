@@ -66,7 +66,7 @@
       const looks = told.map(({ weights }) => meaning([...laid, last][weights.indexOf(Math.max(...weights))]));
       const each = titles.map((title, i) => `${title} looks at “${looks[i]}” and says ${say(told[i].vote)}`).join("; ");
       const many = found.size ? ` Found: ${found.size} of ${twice}.` : "";
-      verdict.textContent = `They ${differ(told) ? "disagree!" : "agree:"} ${each}.${many}`;
+      verdict.textContent = `They ${differ(told) ? "disagree" : "agree"}: ${each}.${many}`;
       copied.textContent = "";
     }
     function follow() {

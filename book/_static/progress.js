@@ -1,0 +1,35 @@
+// Which chapters were read to their end, in this browser alone: said in the list of chapters and on the title page.
+(() => {
+  "use strict";
+  const KEY = "chapters-read";
+  // A browser may forbid to keep anything; then nothing is marked.
+  const read = () => { try { return JSON.parse(localStorage.getItem(KEY)) ?? []; } catch { return []; } };
+  const add = (name) => { try { localStorage.setItem(KEY, JSON.stringify([...new Set([...read(), name])])); } catch { /* not kept */ } };
+  const name = (link) => /notebooks\/([\w-]+)\.html$/.exec(link.pathname)?.[1];
+
+  const links = [...document.querySelectorAll(".bd-links a.internal, .chapter-cards strong a")].filter(name);
+  const chapters = new Set(links.map(name));
+  const count = Object.assign(document.createElement("p"), { className: "progress-read" });
+  document.querySelector(".bd-links__title, .bd-links")?.before(count);
+  function tell() {
+    const done = new Set(read().filter((chapter) => chapters.has(chapter)));
+    for (const link of links) {
+      link.querySelector(".chapter-read")?.remove();
+      if (!done.has(name(link))) continue;
+      const mark = Object.assign(document.createElement("span"), { className: "chapter-read", textContent: " ✓" });
+      mark.append(Object.assign(document.createElement("span"), { className: "said", textContent: " read" }));
+      link.append(mark);
+    }
+    count.textContent = done.size ? `${done.size} of ${chapters.size} chapters read` : "";
+  }
+  tell();
+
+  const end = document.querySelector("#exercises");
+  if (!end || !name(location)) return;
+  new IntersectionObserver(([{ isIntersecting }], watch) => {
+    if (!isIntersecting) return;
+    watch.disconnect();
+    add(name(location));
+    tell();
+  }).observe(end);
+})();
