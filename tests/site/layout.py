@@ -2,7 +2,7 @@
 
 from typing import Any
 
-SMALLEST_LETTER = 9  # pixels; letters in figures are 9 points, so 12 pixels in a figure of its own size
+SMALLEST_LETTER = 8  # pixels; letters in figures are 9 points, so 12 pixels in a figure of its own size
 
 # For each output, cell, table, figure and formula: by how many pixels it is wider than its place, and whether a reader
 # sees that and can get there. A figure also by how much it is made smaller.

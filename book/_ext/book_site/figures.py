@@ -31,8 +31,8 @@ SERIES = set(DARK) - {"#ffffff"}
 # Luminances plus 0.05, whose ratios are contrasts: black and white are equally easy to read on the middle one.
 MIDDLE, WHITE = (0.05 * 1.05) ** 0.5, 1.05
 PLATE = 0.075  # what white data become: lighter than the ground of a dark page
-SMALLEST = 0.7  # letters of 9 points stay 8 pixels high
-PHONE = 374  # pixels of a column, with its margins
+SMALLEST = 0.68  # letters of 9 points stay 8 pixels high
+PHONE = 360  # pixels of a column, with its margins
 
 
 def measure_luminance(linear: list[float]) -> float:
@@ -108,17 +108,17 @@ def list_pictures(root: Path) -> dict[str, np.ndarray]:
 def cut_panels(picture: np.ndarray, widest: float) -> list[tuple[int, int]]:
     """Where to cut a figure of panels side by side into rows no wider than this: between panels, as evenly as it goes.
 
+    A gap between panels is not much narrower than others, and lies inside: outside are labels and the scale of colours.
     An empty list if its panels do not stand apart.
     """
     blank = [bool(column) for column in (picture > 250).min(axis=0)]
-    at = 0
-    places = [0]
+    gaps, at = list[tuple[int, int]](), 0  # the width and the middle of each
     for empty, columns in groupby(blank):
         width = len(list(columns))
-        if empty and width >= 4 and at > 0 and at + width < len(blank):
-            places.append(at + width // 2)
+        if empty and width >= 4 and 0.15 * len(blank) < at < 0.85 * len(blank) - width:
+            gaps.append((width, at + width // 2))
         at += width
-    places.append(len(blank))
+    places = [0, *(middle for width, middle in gaps if 2 * width >= max(gaps)[0]), len(blank)]
     best: dict[int, list[int]] = {0: [0]}  # for each place, the cuts that lead there in the fewest rows, evenly
     for end in places[1:]:
         ways = [[*best[begin], end] for begin in places if begin in best and begin < end <= begin + widest]
