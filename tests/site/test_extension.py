@@ -2,6 +2,7 @@
 
 import re
 from html import escape
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,11 +10,13 @@ import tinycss2
 from book_site import formulas
 from book_site.formulas import set_formula
 from book_site.languages import mark_page
-from book_site.styles import can_match, keep_used
+from book_site.styles import Site, drop_unread, keep_used
 from docutils import nodes
 
 SPACE, CALL = '<mspace width="0.1667em" />', "<mo>\u2061</mo>"
-WORDS = {"cell", "note", "open", "main"}
+PAGE = (
+    '<body><main id="main"></main><i class="cell">gone</i><p class="note"><a href="x"></a></p><script>"open"</script>'
+)
 
 
 # What a formula's TeX means, as MathML.
@@ -35,7 +38,8 @@ MARKED = {
 }
 # Selectors that stay, and others: a page has no name that they must find.
 KEPT = [".cell .note", "#main > p", ".cell:not(.gone)", ":is(.gone, .cell) p", "a[href='x.gone']", r".sm\:gone"]
-GONE = [".cell .gone", "#gone"]
+GONE = [".cell .gone", "#gone", ".cell.note", "video", "[dir] p"]
+KEPT += ["p.open:hover", "a[data-open]"]  # a script can say it
 # Rules keep their order, and lose the selectors that nothing matches.
 RULES = {
     ".cell, .gone { top: 0 } .gone { top: 1 } p { top: 2 }": ".cell{top:0}p{top:2}",
@@ -69,7 +73,15 @@ def test_words_are_marked_where_they_are_text() -> None:
         assert mark_page(f"<title>吃</title><body>{html}") == f"<title>吃</title><body>{marked}"
 
 
-def test_a_rule_goes_if_no_page_has_a_name_that_it_must_find() -> None:
-    assert [selector for selector in KEPT + GONE if can_match(selector, WORDS)] == KEPT
+def test_a_rule_goes_if_no_page_has_a_tag_that_it_can_match() -> None:
+    site = Site(Path(), [PAGE])
+    assert [selector for selector in KEPT + GONE if site.can_match(selector)] == KEPT
     for css, left in RULES.items():
-        assert re.sub(r"\s+", "", keep_used(tinycss2.parse_stylesheet(css, True, True), WORDS)) == left
+        assert re.sub(r"\s+", "", keep_used(tinycss2.parse_stylesheet(css, True, True), site)) == left
+
+
+def test_properties_and_motions_go_if_nothing_names_them() -> None:
+    read = "p{--a:var(--b);top:var(--a, 0)}@keyframes turn{to{top:0}}a{animation:turn 1s;"
+    assert (
+        drop_unread(read + '--gone:url(";");--b:1}@keyframes gone{to{top:0}}', Site(Path(), [PAGE])) == read + "--b:1}"
+    )

@@ -3,6 +3,7 @@
 import hashlib
 import posixpath
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,55 @@ LINK = re.compile(
 )
 ADDRESS = re.compile(r"""url\((['"]?)(?!data:|https?:|/|#)([^)'"]+)\1\)""")
 WORD = re.compile(r"[\w-]+")
-# A class or an id that must be there; what stands in brackets may be one of several, or must not be.
-NAME = re.compile(r"[.#]((?:[\w-]|\\.)+)")
+SCRIPT = re.compile(
+    r'<script\b[^>]*?(?:\bsrc="[./]*(?P<name>_static/[^"?]+)[^"]*"[^>]*)?>(?P<text>.*?)</script>', re.DOTALL
+)
+TAG = re.compile(r"""<([a-zA-Z][\w-]*)((?:[^>"']|"[^"]*"|'[^']*')*)>""")
+ATTRIBUTE = re.compile(r"""([\w:-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'))?""")
 COMMA = re.compile(r",(?![^(\[]*[)\]])")  # between two selectors
-BRACKETS = re.compile(r"\([^()]*\)|\[[^\]]*\]")
+COMBINATOR = re.compile(r"[\s>+~]+")
+# What stands in round brackets may be one of several, or must not be; what an attribute holds may change.
+ROUND, VALUE = re.compile(r"\([^()]*\)"), re.compile(r"[*^$|~]?=[^\]]*\]")
+ASKED = re.compile(r"(?:^|[.#\[])[\w-]+")
+PROPERTY = re.compile(r"""(?<=[{;])\s*(--[\w-]+)\s*:(?:[^;{}"']|"[^"]*"|'[^']*')*(?:;|(?=\}))""")
+MOTION = re.compile(r"@(?:-webkit-)?keyframes ([\w-]+)\s*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}\n?")
+
+
+class Site:
+    """What a style can match: the tags of all pages, and what a script may make of them."""
+
+    def __init__(self, folder: Path, pages: Iterable[str]) -> None:
+        scripts, ids, self.tags = dict[str, str](), set[str](), set[frozenset[str]]()
+        for html in pages:
+            for script in SCRIPT.finditer(html):
+                name = script["name"] or script["text"]
+                scripts[name] = (folder / name).read_text("utf-8") if script["name"] else name
+            for tag, text in set(TAG.findall(SCRIPT.sub("", html))):
+                held = {name.lower(): double or single for name, double, single in ATTRIBUTE.findall(text)}
+                ids.add(held.pop("id", ""))
+                classes = (f".{name}" for name in held.get("class", "").split())
+                self.tags.add(frozenset([tag.lower(), *(f"[{name}" for name in held), *classes]))
+        self.words = set(WORD.findall("\n".join(scripts.values())))
+        self.free = {f"{sign}{word}" for sign in ("", ".", "#", "[") for word in self.words}
+        dashed = {re.sub("[A-Z]", lambda letter: f"-{letter[0].lower()}", word) for word in self.words}
+        self.free |= {f"[{start}{word}" for start in ("", "data-") for word in dashed}  # dataset.more, ariaLabel
+        self.free |= {"tbody", "[id", "[open", *(f"#{name}" for name in ids)}
+        self.known: dict[frozenset[str], bool] = {}
+
+    def can_have(self, asked: frozenset[str]) -> bool:
+        """Whether some tag has all that is asked of it, or a script can give it the rest."""
+        if asked not in self.known:
+            needed = asked - self.free
+            self.known[asked] = any(needed <= tag for tag in self.tags)
+        return self.known[asked]
+
+    def can_match(self, selector: str) -> bool:
+        """Whether each part of a selector can match a tag."""
+        if "\\" in selector:
+            return True
+        while ROUND.search(selector):
+            selector = ROUND.sub("", selector)
+        return all(self.can_have(frozenset(ASKED.findall(part))) for part in COMBINATOR.split(VALUE.sub("", selector)))
 
 
 def read_sheet(folder: Path, name: str) -> str:
@@ -30,24 +76,17 @@ def read_sheet(folder: Path, name: str) -> str:
     return ADDRESS.sub(lambda url: f'url("{posixpath.relpath(posixpath.join(here, url[2]), home)}")', css)
 
 
-def can_match(selector: str, words: set[str]) -> bool:
-    """Whether pages and scripts have all the classes and ids that a selector asks for."""
-    while BRACKETS.search(selector):
-        selector = BRACKETS.sub("", selector)
-    return "\\" in selector or all(name in words for name in NAME.findall(selector))
-
-
-def keep_used(rules: list[Any], words: set[str]) -> str:
+def keep_used(rules: list[Any], site: Site) -> str:
     """The rules that can match something, as CSS."""
     kept = []
     for rule in rules:
         if rule.type == "qualified-rule":
             listed = map(str.strip, COMMA.split(tinycss2.serialize(rule.prelude)))
-            selectors = [selector for selector in listed if can_match(selector, words)]
+            selectors = [selector for selector in listed if site.can_match(selector)]
             if selectors:
                 kept.append(f"{','.join(selectors)}{{{tinycss2.serialize(rule.content).strip()}}}")
         elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports", "layer") and rule.content:
-            inner = keep_used(tinycss2.parse_blocks_contents(rule.content, True, True), words)
+            inner = keep_used(tinycss2.parse_blocks_contents(rule.content, True, True), site)
             if inner:
                 kept.append(f"@{rule.at_keyword} {tinycss2.serialize(rule.prelude).strip()}{{{inner}}}")
         elif rule.type == "at-rule":
@@ -55,17 +94,27 @@ def keep_used(rules: list[Any], words: set[str]) -> str:
     return "\n".join(kept)
 
 
+def drop_unread(css: str, site: Site) -> str:
+    """CSS without the properties and the motions that nothing names."""
+    before = ""
+    while css != before:
+        before, read = css, site.words.union(re.findall(r"--[\w-]+(?=\s*[,)])", css))
+        css = PROPERTY.sub(lambda declared: declared[0] if declared[1] in read else "", css)  # noqa: B023
+    names = set(WORD.findall(MOTION.sub("", css))) | site.words
+    return MOTION.sub(lambda motion: motion[0] if motion[1] in names else "", css)
+
+
 def join_styles(folder: Path) -> None:
     """Write the one style sheet, and let each page ask for it alone."""
     pages = {page: page.read_text("utf-8") for page in folder.rglob("*.html")}
-    scripts = [path.read_text("utf-8") for path in (folder / "_static").rglob("*.js")]
-    words = set().union(*(WORD.findall(text) for text in (*pages.values(), *scripts)))
     asked = (dict.fromkeys(link["name"] for link in LINK.finditer(html)) for html in pages.values())
     names = max(asked, key=len)
     if SHEET in names:  # all pages are as the last build left them
         return
     css = "\n".join(read_sheet(folder, name) for name in names)
-    joined = keep_used(tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True), words)
+    site = Site(folder, pages.values())
+    rules = tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True)
+    joined = drop_unread(keep_used(rules, site), site)
     (folder / SHEET).write_text(joined, "utf-8")
     version = hashlib.sha256(joined.encode()).hexdigest()[:8]
     for page, html in pages.items():
