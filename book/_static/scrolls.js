@@ -38,14 +38,14 @@
 
   // A formula in a line of text that is longer than the line scrolls by itself.
   const article = document.querySelector(".bd-article");
-  const fit = () => {
+  const fit = () => {  // all are measured, then all are changed: the page is laid out once
     const end = article.getBoundingClientRect().right;
-    for (const formula of article.querySelectorAll("span.math")) {
-      if (formula.closest(".pst-scrollable-table-container, .output")) continue; // these scroll with their box
-      formula.classList.remove("wide");
-      if (formula.getBoundingClientRect().right > end) formula.classList.add("wide");
-      look(formula, "Formula");
-    }
+    const formulas = [...article.querySelectorAll("span.math")]  // others scroll with their box
+      .filter((formula) => !formula.closest(".pst-scrollable-table-container, .output"));
+    formulas.forEach((formula) => formula.classList.remove("wide"));
+    const wide = formulas.filter((formula) => formula.getBoundingClientRect().right > end);
+    wide.forEach((formula) => formula.classList.add("wide"));
+    formulas.forEach((formula) => look(formula, "Formula"));
   };
   if (article) new ResizeObserver(fit).observe(article);
 })();
