@@ -15,7 +15,7 @@ TIDIED = {
     r"<h1></h1>": "",  # the theme's heading for paper, where a page has no title
     r'id="pst-page-toc-nav"': 'id="page-contents"',  # keyboard.js, and not the theme, marks the section that is read
     r'(<i class="theme-switch[^>]*?)\s+title="[^"]*"': r"\1",  # the button's name would not be what it shows
-    r'data-bs-title="Color mode"': 'data-bs-title="Colours"',
+    r'data-bs-title="Color mode"': 'title="Colours"',
     r"<title>Search - ": "<title>Search &#8212; ",
     r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
     r'<button class="([^"]*\b(?:primary|secondary)-toggle[^"\s]*)': r'<button class="\1 pst-js-only',

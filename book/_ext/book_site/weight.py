@@ -10,7 +10,8 @@ from .fonts import cut_font
 
 # Scripts of which no page uses anything: the icons are a font as well, and the book has no toggles.
 UNUSED = ("fontawesome.js", "togglebutton.js")
-TABS = "design-tabs.js"
+TABS, MENUS = "design-tabs.js", "bootstrap.js"
+WITH_MENUS = re.compile(r'data-bs-toggle="(?!tooltip)|"pst-collapse-sidebar-button"')
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js", "search.js")
 SETTINGS = "documentation_options.js"  # lines of the page itself add to it
 FILES = ("*.map", "*.ttf", "sphinx-thebe.*", "fa-brands-400.woff2", "fa-regular-400.woff2", *UNUSED)
@@ -27,6 +28,8 @@ def lighten(html: str, searching: bool) -> str:
         if kind and f'data-play="{"" if kind == "tools" else kind}' not in html:
             return ""
         if name in UNUSED or (name in SEARCH and not searching) or (name == TABS and "sd-tab-set" not in html):
+            return ""
+        if name == MENUS and not WITH_MENUS.search(html):  # a browser shows titles by itself
             return ""
         if "defer" in script["attributes"] or name == SETTINGS or searching:
             return script[0]
