@@ -5,6 +5,7 @@ The figures of this book round their data before drawing, so that two CPUs that 
 
 import importlib.util
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -16,6 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from torch import Tensor
 
@@ -98,8 +100,8 @@ def choose_faces() -> list[str]:
 def use_svg_display() -> None:
     """Draw figures in the style of this book; in a notebook, store them as SVG and as PNG.
 
-    Every function that draws calls it first. The SVG is what the book shows and what tests compare; the PNG is for
-    viewers that hide the SVG of a notebook they do not trust.
+    Every function that draws calls it first. The SVG is what the book shows and what tests compare, and where Jupyter
+    is dark, it is; the PNG is for viewers that hide the SVG of a notebook they do not trust.
     """
     plt.style.use(str(resources.files(__package__) / "style.mplstyle"))
     plt.rcParams["font.family"] = choose_faces()
@@ -108,8 +110,18 @@ def use_svg_display() -> None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
     except ImportError:
         return
-    if get_ipython() is not None:
+    shell = get_ipython()
+    if shell is not None:
         set_matplotlib_formats("svg", "png", metadata={"Date": None})
+        formatter = shell.display_formatter.formatters["image/svg+xml"]
+        draw = formatter.for_type(Figure)
+        formatter.for_type(Figure, lambda figure: bear_dark(draw(figure)))
+
+
+def bear_dark(svg: str) -> str:
+    """A figure that changes its palette where the ground around it is dark; the colours of data stay."""
+    style = (resources.files(__package__) / "dark.css").read_text("utf-8")
+    return re.sub(r"<svg\b[^>]*>", lambda tag: f'{tag[0]}<style id="dark">{style}</style>', svg, count=1)
 
 
 def as_array(numbers: Any) -> np.ndarray:

@@ -11,17 +11,10 @@ from sphinx.application import Sphinx
 
 from .description import find_figures, read_picture
 
-# The colours of d2lmini/figures/style.mplstyle and what they become on a dark page.
-DARK = {
-    "#ffffff": "#121212",
-    "#1f2328": "#e6e9ee",
-    "#59636e": "#9aa4b2",
-    "#d1d9e0": "#333b47",
-    "#0a5fb4": "#6cb1ff",
-    "#b34700": "#ff9d57",
-    "#00785c": "#3fd0a8",
-    "#8a3ea8": "#d49aef",
-}
+# The colours of a figure and what they become on a dark page: a figure brings them itself, for Jupyter.
+RULES = Path(__file__).parents[3] / "d2lmini/figures/dark.css"
+DARK = dict(re.findall(r"fill: (#\w+)\".*? fill: (#\w+)", RULES.read_text("utf-8")))
+OWN = re.compile(r'<style id="dark">.*?</style>', re.DOTALL)
 # All other colours are data, and so is a cell of a map or of its scale, which has an edge of its own colour, thin or
 # without a width; matplotlib writes no colour for a black fill. The inks of letters in coloured cells change places.
 CELL = re.compile(r'style="((?:fill: (#[0-9a-f]{6}); )?stroke: (?:\2|#000000)(?:"|; stroke-width: 0\.2[;"]))')
@@ -64,7 +57,7 @@ def darken(colour: str) -> str:
 
 
 def colour_figure(figure: str) -> str:
-    """An SVG that brings its own colours for dark pages."""
+    """An SVG with colours for dark pages, those of data as well."""
     rules = [
         f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
         for light, dark in DARK.items()
@@ -80,7 +73,7 @@ def colour_figure(figure: str) -> str:
     rules.append(INKS)
     sharp = '[style*="stroke-width: 0.2"],[id^="QuadMesh"]{shape-rendering:crispEdges}'  # no seams between cells
     style = f"<style>{sharp}@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
-    return re.sub(r"<svg\b[^>]*>", lambda tag: tag[0] + style, figure, count=1)
+    return re.sub(r"<svg\b[^>]*>", lambda tag: tag[0] + style, OWN.sub("", figure), count=1)
 
 
 def colour_figures(folder: Path) -> None:
