@@ -10,7 +10,7 @@
   const links = [...document.querySelectorAll(".bd-links a.internal, .chapter-cards strong a")].filter(name);
   const chapters = new Set(links.map(name));
   const count = Object.assign(document.createElement("p"), { className: "progress-read" });
-  document.querySelector(".bd-links__title, .bd-links")?.before(count);
+  document.querySelector(".bd-links")?.prepend(count);
   function tell() {
     const done = new Set(read().filter((chapter) => chapters.has(chapter)));
     for (const link of links) {

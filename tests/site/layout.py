@@ -59,6 +59,8 @@ def find_cut(window: Any, width: int) -> list[str]:
             faults.append(f"{name} hides {part['hidden']} px without a sign")
         if part["hidden"] > 1 and width >= 1280 and part["kind"] != "formula" and part["columns"] <= 84:
             faults.append(f"{name} hides {part['hidden']} px where there is room")
+        if part["hidden"] > 24 and width == 390 and part["kind"] in ("figure", "code"):
+            faults.append(f"{name} hides {part['hidden']} px of a phone")
         if 12 * part["scale"] < SMALLEST_LETTER - 0.05:
             faults.append(f"{name} has letters of {12 * part['scale']:.1f} px")
     return faults

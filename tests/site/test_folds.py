@@ -85,3 +85,19 @@ def test_a_guess_is_kept_and_stands_beside_what_came_out(browser: Any, server: s
         cells = [re.sub(r"\s+", " ", text) for text in row.locator("td").all_inner_texts()]
         assert cells[0].endswith("?") and cells[1] == "<b>twelve</b>" and "weights in sevenths" in cells[2]
         assert check_width(window) == []
+
+
+def test_a_chapter_that_was_read_to_its_end_is_marked_in_this_browser(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        open_page(window, server + FIRST)
+        marks = window.locator(".bd-links .chapter-read")
+        assert marks.count() == 0
+        window.locator("#exercises").scroll_into_view_if_needed()
+        marks.first.wait_for()
+        open_page(window, server + "book/intro.html")
+        read = window.locator("a:has(.chapter-read)")
+        assert {link.get_attribute("href").rpartition("/")[2] for link in read.all()} == {FIRST.rpartition("/")[2]}
+        assert (
+            read.count() == 2 and f"1 of {len(CHAPTERS)} chapters read" in window.locator(".progress-read").inner_text()
+        )
+        assert window.complaints == []

@@ -63,12 +63,12 @@ def test_the_copy_buttons_are_one_stop_and_arrows_lead_from_each_to_the_next(win
     assert len(set(names)) == 2 and names[0] == names[2]
 
 
-def test_a_long_line_is_scrolled_by_the_keyboard(browser: Any, server: str) -> None:
-    with open_window(browser, server, width=390, reduced_motion="reduce") as phone:
-        open_page(phone, CHAPTER)
-        line = phone.locator(".cell_input pre[data-more]:visible").first
-        assert line.get_attribute("data-more") == "right"
-        line.focus()
+def test_what_is_wider_than_a_phone_is_scrolled_by_the_keyboard(browser: Any, server: str) -> None:
+    with open_window(browser, server, width=320, reduced_motion="reduce") as phone:
+        open_page(phone, FILES + "notebooks/attention-pooling.html")
+        figure = phone.locator(".scrolls[data-more]:visible").first
+        assert figure.get_attribute("data-more") == "right"
+        figure.focus()
         phone.keyboard.press("ArrowRight")
         wait_until(phone, "document.activeElement.dataset.more.startsWith('left')")
 

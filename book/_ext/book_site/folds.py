@@ -62,23 +62,27 @@ def name_folded_code(app: Sphinx, doctree: nodes.document) -> None:
             cell["prompt_show"], cell["prompt_hide"] = f"Show: {what}", f"Hide: {what}"
 
 
-def drop_drawing(app: Sphinx, doctree: nodes.document) -> None:
-    """Leave out the line that asks for a diagram, and teaches nothing."""
-    for part in list(doctree.findall(lambda node: is_cell(node, "cell_code_source"))):
+def fold_drawing(app: Sphinx, doctree: nodes.document) -> None:
+    """Fold the line that asks for a diagram, and teaches nothing."""
+    for part in doctree.findall(lambda node: is_cell(node, "cell_code_source")):
         if part.astext().startswith("d2l.draw_diagram("):
-            part.parent.remove(part)
+            part.parent["hide_mode"] = "input"
 
 
 def hang_lines(html: str) -> str:
     """Each line of code and of what it printed in an element of its own, which knows its indent."""
 
     def hang(block: re.Match[str]) -> str:
-        lines = block[2].split("\n")
+        *lines, last = block[2].split("\n")
+        indents = [len(line) - len(line.lstrip(" ")) for line in lines]
         marked = (
-            f'<span class="code-line" style="--hang:{len(line) - len(line.lstrip(" ")) + 2}">{line}\n</span>'
-            for line in lines[:-1]
+            f'<span class="code-line" style="--hang:{indent + 2}">'
+            f'<span class="code-indent">{line[:indent]}</span>{line[indent:]}\n</span>'
+            if indent
+            else f'<span class="code-line" style="--hang:2">{line}\n</span>'
+            for indent, line in zip(indents, lines, strict=True)
         )
-        return f"{block[1]}{''.join(marked)}{lines[-1]}</pre>"
+        return f"{block[1]}{''.join(marked)}{last}</pre>"
 
     return re.sub(r'(<div class="highlight"><pre>(?:<span></span>)?)(.*?)</pre>', hang, html, flags=re.DOTALL)
 

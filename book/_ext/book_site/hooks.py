@@ -42,7 +42,7 @@ SITE: Hooks = [
     (
         "doctree-read",
         400,
-        [folds.name_folded_code, folds.drop_machinery, folds.drop_drawing, folds.mark_kinds, folds.link_pages],
+        [folds.fold_drawing, folds.name_folded_code, folds.drop_machinery, folds.mark_kinds, folds.link_pages],
     ),
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading

@@ -24,6 +24,8 @@ TIDIED = {
     r'(<div class="[^"]*\bcell_input docutils container")>': r'\1 role="group" aria-label="Code">',
     r'(<div class="[^"]*\bcell_output docutils container")>': r'\1 role="group" aria-label="Output">',
 }
+# In the list of chapters what a title says behind its colon stands back.
+TIDIED[r'(<li class="toctree-l1[^>]*><a[^>]*>\d+ · [^:<]+:)( [^<]+)</a>'] = r"\1<small>\2</small></a>"
 # In place of an error with a sign that only a script draws, and of a field that would do nothing.
 NO_SEARCH = """<noscript>
       <p>Searching needs JavaScript. The <a href="book/glossary.html">glossary</a> lists the words of the book,
