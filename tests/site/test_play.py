@@ -61,7 +61,7 @@ def test_the_page_decides_each_sentence_as_the_layers_do(browser: Any) -> None:
     with open_play(browser, TITLE) as (window, play):
         said = window.evaluate(LAY_ALL)
         assert len(said) == outputs.shape[1] == 14**3
-        assert f"on {differ.sum()} of the 2,744" in play.inner_text()
+        assert f"disagree on {differ.sum()} of the 2,744" in play.inner_text()
     for (*layers, verdict), both, apart in zip(said, outputs.T.tolist(), differ.tolist(), strict=True):
         assert verdict.startswith("They disagree:" if apart else "They agree:")
         for text, output in zip(layers, both, strict=True):
@@ -75,6 +75,7 @@ def test_the_page_decides_each_sentence_as_the_layers_do(browser: Any) -> None:
 def test_the_address_holds_the_sentence_and_nothing_else(browser: Any) -> None:
     with open_play(browser, f"{CHAPTER}#她.咬.修") as (window, play):
         assert "disagree" in play.locator(".verdict").inner_text()
+        wait_until(window, "document.querySelector('.play .board').getBoundingClientRect().top < innerHeight")
         for wrong in ("她.咬", "她.咬.犬", "<b>.咬.修", "%", "summary"):
             window.evaluate("hash => { location.hash = hash }", wrong)
             window.wait_for_timeout(50)

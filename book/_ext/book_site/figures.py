@@ -128,16 +128,29 @@ def stack_panels(svg: str, picture: np.ndarray) -> str | None:
     pieces = cut_panels(picture, widest) if 'id="axes_2"' in svg and width > widest else []
     if len(pieces) < 2:
         return None
-    whole = max(end - begin for begin, end in pieces)
+    rows = [repeat_labels(svg, piece, widest) for piece in pieces]
+    whole = max(sum(end - begin for begin, end in row) for row in rows)
     head, inside = re.findall(r"(.*?<svg\b)[^>]*>(.*)</svg>", svg, re.DOTALL)[0]
-    size = f'width="{whole}pt" height="{height * len(pieces)}pt" viewBox="0 0 {whole} {height * len(pieces)}"'
+    size = f'width="{whole}pt" height="{height * len(rows)}pt" viewBox="0 0 {whole} {height * len(rows)}"'
     names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.1"'
-    rows = "".join(
-        f'<svg y="{height * row}" width="{end - begin}" height="{height}" viewBox="{begin} 0 {end - begin} {height}">'
-        '<use xlink:href="#whole"/></svg>'
-        for row, (begin, end) in enumerate(pieces)
+    shown = "".join(
+        f'<svg x="{sum(b - a for a, b in row[:i])}" y="{height * y}" width="{end - begin}" height="{height}"'
+        f' viewBox="{begin} 0 {end - begin} {height}"><use xlink:href="#whole"/></svg>'
+        for y, row in enumerate(rows)
+        for i, (begin, end) in enumerate(row)
     )
-    return f'{head} {names} {size}><defs><g id="whole">{inside}</g></defs>{rows}</svg>'
+    return f'{head} {names} {size}><defs><g id="whole">{inside}</g></defs>{shown}</svg>'
+
+
+def repeat_labels(svg: str, piece: tuple[int, int], widest: float) -> list[tuple[int, int]]:
+    """A piece of a figure, behind the names of its rows if only the first panel has them and there is room."""
+    panels = sorted(map(float, re.findall(r'<g id="axes_\d+">\s*<g id="patch_\d+">\s*<path d="M ([\d.]+)', svg)))
+    begin, end = piece
+    left = next((x for x in panels if begin <= x < end), None)
+    if not begin or left is None or left - begin > 0.6 * panels[0]:
+        return [piece]
+    labels, rest = (0, int(panels[0]) - 1), (int(left) - 1, end)
+    return [labels, rest] if labels[1] + end - rest[0] <= widest else [piece]
 
 
 def keep_letters(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:

@@ -15,13 +15,15 @@
     const clocks = turns.map((turn, j) => {
       const hands = ["query", "key"].map((who) => draw("path", { class: who, d: who === "query" ? "M50 50V12" : "M50 50V22" }));
       const face = draw("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, draw("circle", { cx: 50, cy: 50, r: 45 }), ...hands);
-      const score = make("span");
       let held = null;
       const point = (event) => {  // the angle of the pointer, clockwise from the top
         const { left, top, width } = face.getBoundingClientRect();
         return Math.atan2(event.clientX - left - width / 2, top + width / 2 - event.clientY);
       };
       const apart = (a, b) => Math.abs(Math.atan2(Math.sin(a - b), Math.cos(a - b)));
+      const score = make("span"), figure = make("div", { className: "clock" }, face, make("span", {}, `clock ${j}: `, score));
+      if (turn * positions < Math.PI) return { turn, hands, score, figure };  // too slow for a hand that drags it
+      face.classList.add("drags");
       face.addEventListener("pointerdown", (event) => {
         const near = (who) => apart(point(event), places[who] * turn);
         held = near("key") < near("query") ? "key" : "query";
@@ -35,7 +37,7 @@
         tell();
       });
       for (const end of ["pointerup", "pointercancel"]) face.addEventListener(end, () => { held = null; });
-      return { turn, hands, score, figure: make("div", { className: "clock" }, face, make("span", {}, `clock ${j}: `, score)) };
+      return { turn, hands, score, figure };
     });
     const move = (who) => (value) => { places[who] = value; tell(); };
     const sliders = {
@@ -60,7 +62,7 @@
       said.textContent = `Offset ${write(key - query, 0)}. Score: ${write(sum(scores), 3)}.`;
     }
     tell();
-    return play("Turn the clocks", make("p", {}, "Move the query (thick, long) or the key; then move both. What changes, and what stays?"),
+    return play("Turn the clocks", make("p", {}, "Move the query (thick, long) or the key, by a slider or by a hand of clock 0; then move both. What changes, and what stays?"),
       make("div", { className: "clocks" }, ...clocks.map(({ figure }) => figure)), ...Object.values(sliders).map(({ row }) => row), said);
   }
 

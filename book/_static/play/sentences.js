@@ -72,16 +72,18 @@
     function follow() {
       let asked = [];
       try { asked = decodeURIComponent(location.hash.slice(1)).split(".").map((word) => words.indexOf(word)); } catch { /* no sentence */ }
-      if (asked.length === 3 && !asked.includes(-1)) laid = asked;
+      const valid = asked.length === 3 && !asked.includes(-1);
+      if (valid) laid = asked;
       tell();
+      if (valid) setTimeout(() => board.scrollIntoView({ block: "nearest" }));  // once it is there
     }
     addEventListener("hashchange", follow);
     follow();
     rove(slots);
     rove(tiles);
     return play(`${senses[0][0].toUpperCase()}${senses[0].slice(1)} or ${senses[1]}?`,
-      make("p", {}, "Two trained layers read three words before ", make("span", { lang }, words[last]),
-        `. Each is right about every sentence of its chapter. Yet on ${twice} of the ${all.length.toLocaleString("en")} that you can lay they disagree: find one.`),
+      make("p", {}, "Two small layers read three words before ", make("span", { lang }, words[last]),
+        `. Each is right about every sentence of the chapter on self-attention. But they disagree on ${twice} of the ${all.length.toLocaleString("en")} sentences that you can build: find one. Percentages say where `, make("span", { lang }, words[last]), " looks."),
       board, verdict, make("div", { className: "tiles" }, ...tiles), copy, copied);
   }
 
