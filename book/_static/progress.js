@@ -20,7 +20,7 @@
       mark.append(Object.assign(document.createElement("span"), { className: "said", textContent: " read" }));
       link.append(mark);
     }
-    count.textContent = done.size ? `${done.size} of ${chapters.size} chapters read` : "";
+    count.textContent = `${done.size} of ${chapters.size} chapters read`;
   }
   tell();
 

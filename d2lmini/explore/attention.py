@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -54,7 +55,7 @@ def explore_attention(
     Raises:
         ValueError: if the weights are not three-dimensional, a weight lies outside `0..1`, there are not as many
             queries, keys and glosses as tokens, or titles and sentences as maps, nothing has the numbers of `start`, or
-            the panel would have more than 30 KiB.
+            the panel would have more than 36 KiB.
 
     >>> panel = d2l.explore_attention(torch.eye(2)[None], ["a", "b"], ["itself"])
     """
@@ -71,9 +72,13 @@ def explore_attention(
     if not isinstance(lang, str):
         raise ValueError(f"lang must be the name of a language such as 'zh', got {lang!r}")
     rows = [[[write(w, 2) for w in row] for row in one.tolist()] for one in maps]
-    plain = [[Label(str(token), "", lang) for token in own] for own in ([tokens] * len(maps) if shared else tokens)]
-    words = [[Label(key.text, gloss, lang) for key, gloss in zip(own, glosses or [""] * len(own), strict=True)]
-             for own in plain]  # fmt: skip
+    lists: Any = [tokens] * len(maps) if shared else tokens
+    plain = [[Label(str(token), number_again(own, i), lang) for i, token in enumerate(own)] for own in lists]
+    meanings = glosses or [""] * maps.shape[1]
+    words = [
+        [Label(key.text, meaning or key.gloss, lang) for key, meaning in zip(own, meanings, strict=True)]
+        for own in plain
+    ]
     sentences = [
         (f"a{m} b{i}", _say(words[m][i], plain[m], row)) for m, one in enumerate(rows) for i, row in enumerate(one)
     ]
@@ -93,6 +98,11 @@ def explore_attention(
         Choice("b", "Query: which word asks?", queries, drawing=_draw_arcs(len(queries)), columns=True),
     ]
     return build_panel("Who attends to whom", choices, sentences, tables, _STYLE, start=start)
+
+
+def number_again(tokens: Sequence[str], place: int) -> str:
+    """The place of a word that a sentence has more than once, counted from 1."""
+    return str(place + 1) if tokens.count(tokens[place]) > 1 else ""
 
 
 def _name_weights(rows: Sequence[Sequence[str]]) -> str:

@@ -35,7 +35,7 @@ def explore_pruning(
 
     Raises:
         ValueError: if there is no order or one of them is not a permutation of the heads, a share lies outside `0..1`,
-            sizes do not fit, nothing has the numbers of `start`, or the panel would have more than 30 KiB.
+            sizes do not fit, nothing has the numbers of `start`, or the panel would have more than 36 KiB.
 
     >>> panel = d2l.explore_pruning({"as drawn": [0, 1]}, torch.ones(1, 3, 2), ["0.0", "0.1"], ["copy", "count"])
     """

@@ -22,7 +22,7 @@ from d2lmini.explore.tables import Label, PanelTable, write_html, write_text
 
 __all__ = ["Choice", "Drawing", "Panel", "build_panel"]
 
-_MOST_BYTES = 30 * 1024  # of a panel: a notebook holds several, and every reader of the page loads them
+_MOST_BYTES = 36 * 1024  # of a panel: a notebook holds several, and every reader of the page loads them
 
 _STYLE = """\
 --hue:color-mix(in oklab,currentColor 30%,#3584e4);--hue2:color-mix(in oklab,currentColor 30%,#e66100);

@@ -49,7 +49,7 @@ def explore_paths(networks: Mapping[str, Sequence[Edge]], start: tuple[int, int]
 
     Raises:
         ValueError: if there is no network, a connection is not such a pair of nodes, networks differ in their number of
-            positions, nothing has the numbers of `start`, or the panel would have more than 30 KiB.
+            positions, nothing has the numbers of `start`, or the panel would have more than 36 KiB.
 
     >>> panel = d2l.explore_paths({"RNN": [((0, 0), (0, 1)), ((0, 1), (1, 1)), ((1, 0), (1, 1))]})
     """

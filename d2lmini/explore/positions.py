@@ -42,7 +42,7 @@ def explore_positions(P: Tensor, delta: int = 3) -> Panel:
 
     Raises:
         ValueError: if `P` is not a matrix of at least two rows and an even number of columns, a pair is not sine and
-            cosine of such an angle, `delta` is not a positive integer, or the panel would have more than 30 KiB.
+            cosine of such an angle, `delta` is not a positive integer, or the panel would have more than 36 KiB.
 
     >>> panel = d2l.explore_positions(d2l.PositionalEncoding(8, 0).P[0, :8])
     """

@@ -50,7 +50,7 @@ def explore_ranking(
 
     Raises:
         ValueError: if there is no row, a number is not finite, sizes do not fit, a link belongs to no row, or the panel
-            would have more than 30 KiB.
+            would have more than 36 KiB.
 
     >>> panel = d2l.explore_ranking("Layers", ["MFLOPs"], {"RNN": [0.1], "GRU": [0.3]}, [1])
     """

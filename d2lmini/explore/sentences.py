@@ -44,27 +44,34 @@ def explore_sentences(
 
     Raises:
         ValueError: if scores and votes are not two finite rows of one size, there are not as many words, glosses,
-            titles and senses as they need, or the panel would have more than 30 KiB.
+            titles and senses as they need, or the panel would have more than 36 KiB.
 
     >>> scores, votes = torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([[1.0, -1], [1, -1]])
     >>> panel = d2l.explore_sentences(scores, votes, ["eat", "apple"], ["a", "b"], ["fruit", "firm"])
     """
-    numbers = [read_numbers(name, value, ("layers", "words"), -1000, 1000)
-               for name, value in (("scores", scores), ("votes", votes))]  # fmt: skip
-    for name, names, what in (("titles", titles, "layers"), ("senses", senses, "senses")):
-        check_words(name, names, 2, what)
+    shape = ("layers", "words")
+    numbers = [read_numbers("scores", scores, shape, -1000, 1000), read_numbers("votes", votes, shape, -1000, 1000)]
     for value in numbers:
         check_words("titles", titles, len(value), "layers")
         check_words("words", words, value.shape[1], "columns")
+    check_words("titles", titles, 2, "layers")
+    check_words("senses", senses, 2, "senses")
+    if glosses is not None:
+        check_words("glosses", glosses, len(words), "words")
     meanings = [""] * len(words) if glosses is None else glosses
-    check_words("glosses", meanings, len(words), "words") if glosses is not None else None
     labels = [Label(word, gloss, lang) for word, gloss in zip(words, meanings, strict=True)]
     rows = [[[write(number, 2) for number in pair] for pair in layer] for layer in torch.stack(numbers, dim=2).tolist()]
+    head = [Label("score"), Label("vote")]
     tables = [
-        PanelTable(f"{title}: what {words[-1]} gives, and what it hears", [Label("score"), Label("vote")],
-                   list(zip(labels, layer, strict=True)), f"a{a}", "b")
+        PanelTable(
+            f"{title}: the score that {words[-1]} gives to each word, and the vote of that word",
+            head,
+            list(zip(labels, layer, strict=True)),
+            f"a{a}",
+            "b",
+        )
         for a, (title, layer) in enumerate(zip(titles, rows, strict=True))
-    ]  # fmt: skip
+    ]
     sentences = [
         (f"a{a} b{b}", f"{labels[b].html} has the score {score} and votes {vote}, for {senses[vote.startswith('−')]}.")
         for a, layer in enumerate(rows)

@@ -33,7 +33,7 @@ def explore_softmax(scores: Tensor, betas: Sequence[float], titles: Sequence[str
     Raises:
         ValueError: if the scores are not a matrix or a score lies outside `-1000..1000`, an inverse temperature is
             missing or lies outside its range, there are not as many titles as sets, or the panel would have more than
-            30 KiB.
+            36 KiB.
 
     >>> panel = d2l.explore_softmax(torch.tensor([[1.0, 2.0]]), [0.5, 1.0], ["two keys"])
     """

@@ -6,10 +6,11 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from book_site.figures import DARK, colour_figure
+from book_site.figures import colour_figure
 from matplotlib.transforms import Bbox
 
 import d2lmini as d2l
+from d2lmini.figures.plot import bear_dark
 from tests.colours import contrast
 from tests.site.windows import photograph
 
@@ -24,7 +25,7 @@ def draw() -> tuple[str, list[Bbox]]:
     plt.gcf().savefig(file, format="svg")
     boxes = [axes.get_window_extent() for axes in plt.gcf().axes]
     plt.close("all")
-    return colour_figure(file.getvalue()), boxes
+    return colour_figure(bear_dark(file.getvalue())), boxes
 
 
 def show(browser: Any, figure: str, theme: str) -> np.ndarray:
@@ -62,7 +63,7 @@ def test_colours_are_read_back_into_values(browser: Any, cmap: str, values: np.n
     nearest = np.abs(seen[:, :, None] - colours).sum(axis=-1).argmin(axis=-1)
     np.testing.assert_allclose((nearest + 0.5) / steps, values, atol=0.05)
     if theme == "dark":
-        ground = np.array([int(DARK["#ffffff"][i : i + 2], 16) for i in (1, 3, 5)])
+        ground = pixels[0, 0]
         assert np.abs(seen - ground).max(axis=-1).min() > 20, "a value cannot be told from the ground of the page"
         assert np.abs(colours - ground).max(axis=-1).min() > 20, "an end of the scale is lost"
 

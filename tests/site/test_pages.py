@@ -7,7 +7,6 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
-from book_site.figures import DARK
 from book_site.phrases import DOUBTS
 from bs4 import BeautifulSoup
 from PIL import Image
@@ -16,7 +15,8 @@ from tests.colours import contrast
 from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SETTINGS, SITE, WRITTEN, ids, soup
 from tools.notebooks import NOTEBOOKS, ROOT, TEXTS
 
-STYLE = (ROOT / "d2lmini/figures/style.mplstyle").read_text("utf-8")
+STYLE, RULES = ((ROOT / f"d2lmini/figures/{name}").read_text("utf-8") for name in ("style.mplstyle", "dark.css"))
+DARK = dict(re.findall(r"fill: (#\w+)\".*? fill: (#\w+)", RULES))
 MACHINERY = re.compile(r"# NBVAL_[A-Z_]+\n|# @title Solution\n|@title ")
 
 
@@ -209,6 +209,8 @@ def test_no_button_leads_to_a_repository_that_is_not_set() -> None:
 
 def test_each_colour_of_a_figure_has_a_partner_for_dark_pages_and_both_can_be_read() -> None:
     assert {f"#{colour}" for colour in re.findall(r"\b[0-9a-f]{6}\b", STYLE)} == set(DARK)
+    strokes = dict(re.findall(r"stroke: (#\w+)\"\] { stroke: (#\w+)", RULES))
+    assert strokes == {light: dark for light, dark in DARK.items() if light != "#ffffff"}
     for light in [*re.findall(r'"([0-9a-f]{6})"', STYLE), "1f2328", "59636e"]:
         assert contrast(DARK[f"#{light}"], DARK["#ffffff"]) >= 4.5 and contrast(light, "ffffff") >= 4.5
 

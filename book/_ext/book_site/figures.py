@@ -11,16 +11,14 @@ from sphinx.application import Sphinx
 
 from .description import find_figures, read_picture
 
-# The colours of a figure and what they become on a dark page: a figure brings them itself, for Jupyter.
-RULES = Path(__file__).parents[3] / "d2lmini/figures/dark.css"
-DARK = dict(re.findall(r"fill: (#\w+)\".*? fill: (#\w+)", RULES.read_text("utf-8")))
+# A figure brings its palette for dark grounds itself, for Jupyter: d2lmini/figures/dark.css.
 OWN = re.compile(r'<style id="dark">.*?</style>', re.DOTALL)
+PALETTE = re.compile(r'(?:fill|stroke): (#\w+)"\]')
 # All other colours are data, and so is a cell of a map or of its scale, which has an edge of its own colour, thin or
 # without a width; matplotlib writes no colour for a black fill. The inks of letters in coloured cells change places.
 CELL = re.compile(r'style="((?:fill: (#[0-9a-f]{6}); )?stroke: (?:\2|#000000)(?:"|; stroke-width: 0\.2[;"]))')
 FILL = re.compile(r'style="fill: (#[0-9a-f]{6})"')
 INKS = '[id^="text_"]>g:not([style]){fill:#ffffff}[style="fill: #fefefe"]{fill:#000000!important}'
-SERIES = set(DARK) - {"#ffffff"}
 # Luminances plus 0.05, whose ratios are contrasts: black and white are equally easy to read on the middle one.
 MIDDLE, WHITE = (0.05 * 1.05) ** 0.5, 1.05
 PLATE = 0.075  # what white data become: lighter than the ground of a dark page
@@ -57,23 +55,21 @@ def darken(colour: str) -> str:
 
 
 def colour_figure(figure: str) -> str:
-    """An SVG with colours for dark pages, those of data as well."""
-    rules = [
-        f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
-        for light, dark in DARK.items()
-        for kind in ("fill", "stroke")
-    ]
-    for colour in sorted(set(FILL.findall(figure)) - set(DARK)):
+    """An SVG with colours for dark pages: beside those of its palette, which it has, those of its data."""
+    own = OWN.search(figure)
+    palette = set(PALETTE.findall(own[0])) if own else set()
+    rules = []
+    for colour in sorted(set(FILL.findall(figure)) - palette):
         rules.append(f'[style="fill: {colour}"]{{fill:{darken(colour)}!important}}')
     for style, colour in sorted(set(CELL.findall(figure))):  # the last rule wins: a white cell is no ground
-        if colour not in SERIES:
+        if colour not in palette - {"#ffffff"}:
             dark = darken(colour or "#000000")
             selector = f'[style="{style}]' if style[-1] == '"' else f'[style^="{style[:-1]}"]'
             rules.append(f"{selector}{{fill:{dark}!important;stroke:{dark}!important}}")
     rules.append(INKS)
     sharp = '[style*="stroke-width: 0.2"],[id^="QuadMesh"]{shape-rendering:crispEdges}'  # no seams between cells
     style = f"<style>{sharp}@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
-    return re.sub(r"<svg\b[^>]*>", lambda tag: tag[0] + style, OWN.sub("", figure), count=1)
+    return re.sub(r"<svg\b[^>]*>", lambda tag: tag[0] + style, figure, count=1)
 
 
 def colour_figures(folder: Path) -> None:

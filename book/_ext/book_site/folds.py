@@ -15,6 +15,8 @@ from .package import name_wheel
 # What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
 MACHINERY = re.compile(rf"^# NBVAL_[A-Z_]+\n|^# @title {SOLUTION}\n|(?<=^# )@title ", re.MULTILINE)
 
+BREAK = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>)(?!\n)')  # behind these code may wrap
+
 # The headings that fold what is below them, up to the next one, and the tag of their cells.
 FOLDED = {SOLUTION: "solution", DOUBTS: "check"}
 
@@ -73,7 +75,7 @@ def hang_lines(html: str) -> str:
     """Each line of code and of what it printed in an element of its own, which knows its indent."""
 
     def hang(block: re.Match[str]) -> str:
-        *lines, last = block[2].split("\n")
+        *lines, last = BREAK.sub(r"\1<wbr>", block[2]).split("\n")
         indents = [len(line) - len(line.lstrip(" ")) for line in lines]
         marked = (
             f'<span class="code-line" style="--hang:{indent + 2}">'

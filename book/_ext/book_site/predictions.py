@@ -33,12 +33,12 @@ def is_panel(cell: nodes.Element) -> bool:
 
 
 def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
-    """Of what follows a prediction: the first output, the cells right below, what is said of them and shown with it."""
+    """Of what follows a prediction: the output, what is said of it and shown with it, until something else begins."""
     answer: list[nodes.Element] = []
-    told = 0  # how often text begins
-    for node in after:
+    for node, following in zip(after, [*after[1:], None], strict=True):
         asks = isinstance(node, nodes.paragraph) and (is_prediction(node) or is_takeaway(node))
-        if isinstance(node, nodes.section) or asks:
+        leads = node.astext().endswith(":") and following is not None and is_cell(following)
+        if isinstance(node, nodes.section) or asks or (answer and leads):
             break
         shown = [part for part in node.children if is_cell(part, "cell_code_output")]
         if not answer and is_cell(node):
@@ -46,9 +46,6 @@ def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
         elif is_cell(node) and not shown:  # it begins something new, and so does the text that leads to it
             return answer[:-1] if answer and answer[-1].astext().endswith(":") else answer
         elif answer and ((is_cell(node) and not is_panel(node)) or isinstance(node, SAID)):
-            told += isinstance(node, SAID) and not isinstance(answer[-1], SAID)
-            if told > 1:
-                break
             answer.append(node)
         elif answer:
             break

@@ -13,7 +13,7 @@
     };
     const said = make("output");
     const clocks = turns.map((turn, j) => {
-      const hands = ["query", "key"].map((who) => draw("path", { class: who, d: who === "query" ? "M50 50V12" : "M50 50V22" }));
+      const hands = ["query", "key"].map((who) => draw("path", { class: who, d: who === "query" ? "M50 50V22" : "M50 50V12" }));
       const face = draw("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" }, draw("circle", { cx: 50, cy: 50, r: 45 }), ...hands);
       let held = null;
       const point = (event) => {  // the angle of the pointer, clockwise from the top
@@ -43,7 +43,7 @@
     const sliders = {
       query: slide("query at", 0, positions - 1, 1, places.query, move("query")),
       key: slide("key at", 0, positions - 1, 1, places.key, move("key")),
-      both: slide("both, the first at", 0, positions - 1, 1, 0, (value) => {
+      both: slide("both, the earlier at", 0, positions - 1, 1, 0, (value) => {
         const first = Math.min(places.query, places.key);
         places.query += value - first;
         places.key += value - first;
@@ -62,7 +62,7 @@
       said.textContent = `Offset ${write(key - query, 0)}. Score: ${write(sum(scores), 3)}.`;
     }
     tell();
-    return play("Turn the clocks", make("p", {}, "Move the query (thick, long) or the key, by a slider or by a hand of clock 0; then move both. What changes, and what stays?"),
+    return play("Turn the clocks", make("p", {}, "Move the query (thick) or the key, by a slider or by a hand of clock 0; then move both. What changes, and what stays?"),
       make("div", { className: "clocks" }, ...clocks.map(({ figure }) => figure)), ...Object.values(sliders).map(({ row }) => row), said);
   }
 

@@ -8,7 +8,7 @@
     const fields = scores.map((score, i) => make("input", { type: "number", step: "any", value: score, ariaLabel: `score ${i + 1}` }));
     const bars = scores.map(() => make("span", { className: "bar" }));
     const said = make("output"), record = make("p", { className: "aim" });
-    const slider = slide("inverse temperature β =", 0, 10, 0.05, 1, tell);
+    const slider = slide("inverse temperature β\u00a0=", 0, 10, 0.05, 1, tell);
     fields.forEach((field) => field.addEventListener("input", () => { best = { share: 0, beta: 0 }; tell(); }));
     function tell() {
       const given = fields.map((field) => field.valueAsNumber), beta = Number(slider.input.value);
@@ -18,7 +18,7 @@
       bars.forEach((bar, i) => { bar.style.setProperty("--w", weights[i]); bar.textContent = write(weights[i], 3); });
       said.textContent = `Keys heard: ${write(1 / dot(weights, weights), 1)}. Mean score: ${write(dot(weights, given), 2)}.`;
       if (weights[1] > best.share) best = { share: weights[1], beta };
-      record.textContent = `How much can the second key get, if you move β alone? Best so far: ${write(best.share, 3)}, at β = ${write(best.beta, 2)}.`;
+      record.textContent = `How much can the second key get, if you move β alone? Best so far: ${write(best.share, 3)}, at β\u00a0=\u00a0${write(best.beta, 2)}.`;
     }
     tell();
     return play("Your own scores", make("div", { className: "keys" }, ...bars, ...fields), slider.row, said, record);

@@ -48,7 +48,7 @@ const PLAY = (() => {
     const input = make("input", { type: "range", min: low, max: high, step, value });
     const shown = make("output", {}, String(value));
     input.addEventListener("input", () => changed(Number(input.value)));
-    return { input, shown, row: make("label", { className: "slide" }, make("span", {}, name, " ", shown), input) };
+    return { input, shown, row: make("label", { className: "slide" }, make("span", {}, name, "\u00a0", shown), input) };
   }
   // Put what `build` makes of the numbers where they stand.
   function begin(kind, build) {

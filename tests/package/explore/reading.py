@@ -40,6 +40,14 @@ def make_all(bit: float = 0.0) -> dict[str, Panel]:
     rows = {"b": make(1, -2).tolist(), "a": make(0.125, 3).tolist()}
     return {
         "attention": d2l.explore_attention(maps, ["吃", "苹果"], ["one", "two"], lang="zh"),
+        "sentences": d2l.explore_sentences(
+            make([1.5, 0], [-2, 3]),
+            make([2, -1], [0.25, 1]),
+            ["吃", "苹果"],
+            ["one", "two"],
+            ["fruit", "firm"],
+            lang="zh",
+        ),
         "softmax": d2l.explore_softmax(make([2 * math.log(2), math.log(2), 0, 0]), [0, 1, 2.5], ["one"]),
         "positions": d2l.explore_positions(QUARTERS * (1 + bit), delta=1),
         "paths": d2l.explore_paths({"loop": LOOP, "all": ALL}),

@@ -1,5 +1,6 @@
 """What each kind of panel says, against numbers that can be had by hand."""
 
+import json
 import math
 import re
 from typing import Any
@@ -26,7 +27,25 @@ def test_arcs_are_as_thick_as_the_weights_of_the_map_that_is_chosen() -> None:
     style = page.style.string  # type: ignore[union-attr]
     assert "&:has([value=a0]:checked){--w0-0:0.12;--w0-1:0.88;--w1-0:0.33;--w1-1:0.67}" in style
     arcs = page.find_all("path", class_="b1")
-    assert [arc["style"] for arc in arcs] == ["--w:var(--w1-0)", "--w:var(--w1-1)"]
+    assert [arc["style"] for arc in arcs] == ["--w:var(--w1-0,0)", "--w:var(--w1-1,0)"]
+
+
+def test_each_map_may_have_a_sentence_of_its_own() -> None:
+    panel = d2l.explore_attention(torch.eye(2).repeat(2, 1, 1), [["a", "a"], ["b", "c"]], ["one", "two"], start=(1, 0))
+    assert list_rows(panel)[1:] == [["a 1", "1.00", "0.00"], ["a 2", "0.00", "1.00"]]
+    assert (say(panel, "a0 b1"), say(panel, "a1 b1")) == ("a 2 gives 1.00 to a 2.", "c gives 1.00 to c.")
+    page = read(panel)
+    assert [button["value"] for button in page.select("input[checked]")] == ["a1", "b0"]
+    names = page.find_all("fieldset")[1].find_all("label")
+    assert [[part.get_text() for part in name.select("[class^=a]")] for name in names] == [["a 1", "b"], ["a 2", "c"]]
+
+
+def test_a_score_and_a_vote_say_what_a_word_does() -> None:
+    panel = PANELS["sentences"]
+    assert list_rows(panel)[1:] == [["吃", "1.50", "2.00"], ["苹果", "0.00", "−1.00"]]
+    assert say(panel, "a0 b1") == "苹果 has the score 0.00 and votes −1.00, for firm."
+    given = json.loads(read(panel).div["data-given"])  # type: ignore[index, arg-type]
+    assert given["layers"][1] == [["−2.00", "0.25"], ["3.00", "1.00"]] and given["words"] == ["吃", "苹果"]
 
 
 def test_a_query_that_may_attend_to_nothing_gives_nothing() -> None:
@@ -153,6 +172,19 @@ WRONG: list[tuple[str, Any, str]] = [
     ("no list", lambda: d2l.explore_attention(ONE, ["a"], None), "titles must have .* got None"),  # type: ignore[arg-type]
     ("blank", lambda: d2l.explore_attention(ONE, [" "], ["b"]), "tokens must be texts that are not empty, got ' '"),
     ("glosses", lambda: d2l.explore_attention(ONE, ["a"], ["b"], glosses=["c", "d"]), "glosses must .* got 2"),
+    (
+        "sentences",
+        lambda: d2l.explore_attention(ONE, [["a"], ["b"]], ["c"]),
+        "one sentence for each of the 1 maps, got 2",
+    ),
+    ("start", lambda: d2l.explore_attention(ONE, ["a"], ["b"], start=(0, 1)), r"start must be one .* got \(0, 1\)"),
+    (
+        "votes",
+        lambda: d2l.explore_sentences(TWO[0], ONE[0], ["a", "b"], ["c", "d"], ["e", "f"]),
+        "titles must .* 1 layers",
+    ),
+    ("one sense", lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a", "b"], ["c", "d"], ["e"]), "senses must .* got 1"),
+    ("words", lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a"], ["c", "d"], ["e", "f"]), "words must .* got 1"),
     ("lang", lambda: d2l.explore_attention(ONE, ["a"], ["b"], lang=None), "lang must be .* got None"),  # type: ignore[arg-type]
     ("scores", lambda: d2l.explore_softmax(torch.ones(2), [1], ["a"]), r"scores must .*\(sets, keys\)"),
     ("infinite", lambda: d2l.explore_softmax(ONE[0] * math.inf, [1], ["a"]), "from -1000 to 1000, got inf"),

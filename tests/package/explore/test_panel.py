@@ -90,7 +90,7 @@ def test_what_is_given_is_never_markup() -> None:
 
 
 def test_a_panel_that_is_too_large_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"must fit into 30 KiB, this one has \d+ KiB: show less of it"):
+    with pytest.raises(ValueError, match=r"must fit into 36 KiB, this one has \d+ KiB: show less of it"):
         d2l.explore_attention(torch.full((11, 11, 11), 1 / 11), [*"abcdefghijk"], [*"abcdefghijk"])
 
 
