@@ -43,7 +43,7 @@ def explore_attention(
     Args:
         weights: `(maps, queries, keys)`, with as many queries and keys as tokens: one map for each head, layer or
             model. They are written with two decimals.
-        tokens: the words of the sentence, or those of a sentence for each map.
+        tokens: the words of the sentence, or those of a sentence for each map; then each has its place beside it.
         titles: a name for each map.
         glosses: what the words mean, in the language of the page.
         lang: the language of the words, such as `"zh"`, so that a screen reader says them right.
@@ -73,7 +73,7 @@ def explore_attention(
         raise ValueError(f"lang must be the name of a language such as 'zh', got {lang!r}")
     rows = [[[write(w, 2) for w in row] for row in one.tolist()] for one in maps]
     lists: Any = [tokens] * len(maps) if shared else tokens
-    plain = [[Label(str(token), number_again(own, i), lang) for i, token in enumerate(own)] for own in lists]
+    plain = [[Label(str(token), "" if shared else str(i), lang) for i, token in enumerate(own, 1)] for own in lists]
     meanings = glosses or [""] * maps.shape[1]
     words = [
         [Label(key.text, meaning or key.gloss, lang) for key, meaning in zip(own, meanings, strict=True)]
@@ -98,11 +98,6 @@ def explore_attention(
         Choice("b", "Query: which word asks?", queries, drawing=_draw_arcs(len(queries)), columns=True),
     ]
     return build_panel("Who attends to whom", choices, sentences, tables, _STYLE, start=start)
-
-
-def number_again(tokens: Sequence[str], place: int) -> str:
-    """The place of a word that a sentence has more than once, counted from 1."""
-    return str(place + 1) if tokens.count(tokens[place]) > 1 else ""
 
 
 def _name_weights(rows: Sequence[Sequence[str]]) -> str:

@@ -219,6 +219,6 @@ def test_each_figure_brings_its_colours_for_dark_pages() -> None:
     figures = {path.name: path.read_text("utf-8") for path in (SITE / "_images").glob("*.svg")}
     assert len(figures) > 20
     for name, text in figures.items():
-        assert text.count("prefers-color-scheme: dark") == 1, name
+        assert text.count("prefers-color-scheme: dark") == 2, name
         assert "fill: #ffffff" in text, f"{name} has no opaque ground"
-        assert "fill: #000000" not in text.partition("</style>")[2], name
+        assert "fill: #000000" not in re.sub("<style.*?</style>", "", text, flags=re.DOTALL), name

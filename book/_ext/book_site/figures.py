@@ -143,7 +143,7 @@ def repeat_labels(svg: str, piece: tuple[int, int], widest: float) -> list[tuple
     panels = sorted(map(float, re.findall(r'<g id="axes_\d+">\s*<g id="patch_\d+">\s*<path d="M ([\d.]+)', svg)))
     begin, end = piece
     left = next((x for x in panels if begin <= x < end), None)
-    if not begin or left is None or left - begin > 0.6 * panels[0]:
+    if not begin or left is None or left - begin > 0.85 * panels[0]:
         return [piece]
     labels, rest = (0, int(panels[0]) - 1), (int(left) - 1, end)
     return [labels, rest] if labels[1] + end - rest[0] <= widest else [piece]

@@ -33,11 +33,14 @@ def test_arcs_are_as_thick_as_the_weights_of_the_map_that_is_chosen() -> None:
 def test_each_map_may_have_a_sentence_of_its_own() -> None:
     panel = d2l.explore_attention(torch.eye(2).repeat(2, 1, 1), [["a", "a"], ["b", "c"]], ["one", "two"], start=(1, 0))
     assert list_rows(panel)[1:] == [["a 1", "1.00", "0.00"], ["a 2", "0.00", "1.00"]]
-    assert (say(panel, "a0 b1"), say(panel, "a1 b1")) == ("a 2 gives 1.00 to a 2.", "c gives 1.00 to c.")
+    assert (say(panel, "a0 b1"), say(panel, "a1 b1")) == ("a 2 gives 1.00 to a 2.", "c 2 gives 1.00 to c 2.")
     page = read(panel)
     assert [button["value"] for button in page.select("input[checked]")] == ["a1", "b0"]
     names = page.find_all("fieldset")[1].find_all("label")
-    assert [[part.get_text() for part in name.select("[class^=a]")] for name in names] == [["a 1", "b"], ["a 2", "c"]]
+    assert [[part.get_text() for part in name.select("[class^=a]")] for name in names] == [
+        ["a 1", "b 1"],
+        ["a 2", "c 2"],
+    ]
 
 
 def test_a_score_and_a_vote_say_what_a_word_does() -> None:
