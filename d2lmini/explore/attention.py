@@ -93,11 +93,12 @@ def explore_attention(
         for m, title in enumerate(titles)
     ]
     queries = words[0] if shared else [_Words(own[0].text, alternatives=own) for own in zip(*words, strict=True)]
+    style = _STYLE if shared else f"{_STYLE}.columns small{{display:block}}"  # words are as high as each other
     choices = [
         Choice("a", "Map" if shared else "Sentence", [Label(title) for title in titles], [*map(_name_weights, rows)]),
         Choice("b", "Query: which word asks?", queries, drawing=_draw_arcs(len(queries)), columns=True),
     ]
-    return build_panel("Who attends to whom", choices, sentences, tables, _STYLE, start=start)
+    return build_panel("Who attends to whom", choices, sentences, tables, style, start=start)
 
 
 def _name_weights(rows: Sequence[Sequence[str]]) -> str:
