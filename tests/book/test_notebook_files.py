@@ -33,6 +33,7 @@ from tools.notebooks import (
     find_cover,
     is_edited,
     is_notebook,
+    list_answers,
     locate,
     to_text,
 )
@@ -247,3 +248,18 @@ def test_only_known_metadata(chapter: str) -> None:
 def test_the_notebook_is_small(chapter: str) -> None:
     size = locate(chapter).stat().st_size // 1024
     assert size <= MOST_KIB, f"notebooks/{chapter}.ipynb: {size} KiB, at most {MOST_KIB}: draw or print less"
+
+
+@each_notebook
+def test_what_answers_a_prediction_is_collapsed_in_jupyter(chapter: str) -> None:
+    notebook = read(chapter)
+    hidden = [cell.id for cell in notebook.cells if cell.metadata.get("jupyter", {}).get("outputs_hidden")]
+    assert hidden == [cell.id for cell in list_answers(notebook)]
+
+
+@each_notebook
+def test_no_letter_of_a_figure_is_smaller_than_11_pixels(chapter: str) -> None:
+    outputs = (output for cell in read(chapter).cells for output in cell.get("outputs", ()))
+    figures = [output.get("data", {}).get("image/svg+xml", "") for output in outputs]
+    points = [100 * float(scale) for figure in figures for scale in re.findall(r"scale\((0\.\d+) -0", figure)]
+    assert min(points, default=9) * 4 / 3 >= 11

@@ -25,6 +25,10 @@ def test_repository_names_it_everywhere_without_running_anything(book: MiniBook)
     for given in given_as.split():
         book.make_green("repository", f"URL={given}")
         assert f"  url: {url}\n" in book.path("_config.yml").read_text("utf-8"), given
+        readme = book.path("README.md").read_text("utf-8")
+        colab = "https://colab.research.google.com/github/me/my-fork/blob/main/notebooks/self-attention.ipynb"
+        for place in ("https://me.github.io/my-fork/", colab, f"{url}/releases"):
+            assert readme.count(f"({place})") == 1
     assert code_cells(book.notebook())[SETUP].source == setup_cell(url)
     assert [cell.outputs for cell in code_cells(book.notebook())] == outputs
     before = book.stamps(), book.stamps("run")

@@ -76,3 +76,17 @@ def test_lines_of_text_have_a_length_that_is_easy_to_read(browser: Any, server: 
         asked = window.evaluate("[...document.fonts].filter(face => face.status === 'loaded').map(face => face.family)")
     assert len(lengths) > 10 and 65 <= statistics.median(lengths) <= 75
     assert {"Book Text", "Book Sans", "Book Mono"} <= {name.strip('"') for name in asked}
+
+
+@each_kind_by_day
+def test_no_letter_is_smaller_than_11_pixels(browser: Any, server: str, page: str) -> None:
+    with open_window(browser, server, width=1440) as window:
+        open_page(window, FILES + page)
+        open_folds(window)
+        small = window.evaluate(
+            """[...document.body.querySelectorAll('*')].filter(e => e.checkVisibility({ visibilityProperty: true })
+            && !e.closest('math, sup, sub, svg, script, style')
+            && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
+            && parseFloat(getComputedStyle(e).fontSize) < 11).map(e => e.outerHTML.slice(0, 120))"""
+        )
+        assert small == []

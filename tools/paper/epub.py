@@ -33,12 +33,16 @@ def tidy_page(path: Path) -> None:
     page = html.document_fromstring(mark_page(path.read_text("utf-8")).encode())
     for element in page.xpath("//script | //*[@hidden] | //style | //fieldset | //input"):
         element.drop_tree()
+    for fold in page.xpath("//div[@class='touch']/details"):  # all that a panel can show is shown
+        fold.find("summary").drop_tree()
+        fold.getprevious().drop_tree()
+        fold.drop_tag()
     path.write_bytes(etree.tostring(page, encoding="utf-8", xml_declaration=True, doctype="<!DOCTYPE html>"))
 
 
 def tidy_picture(path: Path) -> None:
-    """Write a picture without a document type from outside; the path of a space is empty, not missing."""
-    data = re.sub(rb"<!DOCTYPE.*?>", b"", path.read_bytes(), flags=re.DOTALL)
+    """A picture for the white ground that it gets, without a type from outside; the path of a space is empty."""
+    data = re.sub(rb'<!DOCTYPE.*?>|<style id="dark">.*?</style>', b"", path.read_bytes(), flags=re.DOTALL)
     path.write_bytes(re.sub(rb"<path(?![^>]*\sd=)", b'<path d=""', data))
 
 
