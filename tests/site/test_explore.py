@@ -77,6 +77,8 @@ def describe(window: Any, button: Any) -> str:
 @pytest.mark.parametrize("width", [1280, pytest.param(390, marks=weekly)])
 def test_what_is_chosen_by_mouse_or_keyboard_is_seen(browser: Any, server: str, page: str, width: int) -> None:
     with open_panel(browser, server, page, width=width, reduced_motion="reduce") as (window, panel):
+        for group in (1, 0):
+            panel.locator("fieldset").nth(group).locator("label").first.click()
         said = {check_state(panel, 0, 0)}
         for group in (0, 1):
             labels = panel.locator("fieldset").nth(group).locator("label")
