@@ -10,11 +10,6 @@
     element.append(...children);
     return element;
   };
-  // A browser may forbid to keep anything; then a guess lasts as long as the page.
-  const kept = {
-    read: (name) => { try { return localStorage.getItem(name) ?? ""; } catch { return ""; } },
-    write: (name, text) => { try { localStorage.setItem(name, text); } catch { /* not kept */ } },
-  };
 
   const toggle = document.querySelector(".cover-switch");
   const cover = (on) => {
@@ -24,18 +19,18 @@
   };
   toggle.addEventListener("click", () => {
     const on = toggle.dataset.covered !== "true";
-    kept.write("cover-answers", on ? "" : "no");
+    KEPT.write("cover-answers", on ? "" : "no");
     cover(on);
   });
-  cover(kept.read("cover-answers") !== "no");
+  cover(KEPT.read("cover-answers") !== "no");
 
   const askedOnce = (answer) => document.getElementById(answer.dataset.question).classList.contains("one");
   const fields = covers.filter(askedOnce).map((answer) => {
     const question = document.getElementById(answer.dataset.question);
     const name = `guess:${page}:${answer.dataset.question}`;
-    const field = make("input", { type: "text", value: kept.read(name), autocomplete: "off" });
+    const field = make("input", { type: "text", value: KEPT.read(name), autocomplete: "off" });
     field.setAttribute("aria-describedby", question.id);
-    field.addEventListener("input", () => { kept.write(name, field.value); tell(); });
+    field.addEventListener("input", () => { KEPT.write(name, field.value); tell(); });
     field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
       event.preventDefault();  // the summary, which gets the focus, would take it as well

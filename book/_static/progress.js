@@ -2,9 +2,6 @@
 (() => {
   "use strict";
   const KEY = "chapters-read";
-  // A browser may forbid to keep anything; then nothing is marked.
-  const read = () => { try { return JSON.parse(localStorage.getItem(KEY)) ?? []; } catch { return []; } };
-  const add = (name) => { try { localStorage.setItem(KEY, JSON.stringify([...new Set([...read(), name])])); } catch { /* not kept */ } };
   const name = (link) => /notebooks\/([\w-]+)\.html$/.exec(link.pathname)?.[1];
 
   const links = [...document.querySelectorAll(".bd-links a.internal, .chapter-cards strong a")].filter(name);
@@ -12,7 +9,7 @@
   const count = Object.assign(document.createElement("p"), { className: "progress-read" });
   document.querySelector(".bd-links")?.prepend(count);
   function tell() {
-    const done = new Set(read().filter((chapter) => chapters.has(chapter)));
+    const done = new Set(KEPT.list(KEY).filter((chapter) => chapters.has(chapter)));
     for (const link of links) {
       link.querySelector(".chapter-read")?.remove();
       if (!done.has(name(link))) continue;
@@ -29,7 +26,7 @@
   new IntersectionObserver(([{ isIntersecting }], watch) => {
     if (!isIntersecting) return;
     watch.disconnect();
-    add(name(location));
+    KEPT.add(KEY, name(location));
     tell();
   }).observe(end);
 })();

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from d2lmini.explore.numbers import check_words, list_words, read_numbers, write
+from d2lmini.explore.numbers import check_lang, check_words, list_words, read_numbers, write
 from d2lmini.explore.panel import Choice, Drawing, Panel, build_panel
 from d2lmini.explore.tables import Label, PanelTable
 
@@ -69,8 +69,7 @@ def explore_attention(
         check_words("tokens", sentence, maps.shape[2], "keys")
     if glosses is not None:
         check_words("glosses", glosses, maps.shape[1], "tokens")
-    if not isinstance(lang, str):
-        raise ValueError(f"lang must be the name of a language such as 'zh', got {lang!r}")
+    check_lang(lang)
     rows = [[[write(w, 2) for w in row] for row in one.tolist()] for one in maps]
     lists: Any = [tokens] * len(maps) if shared else tokens
     plain = [[Label(str(token), "" if shared else str(i), lang) for i, token in enumerate(own, 1)] for own in lists]

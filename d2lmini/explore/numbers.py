@@ -7,7 +7,7 @@ from torch import Tensor
 
 from d2lmini.checks import name_tensor
 
-__all__ = ["check_words", "list_words", "read_numbers", "write", "write_plain"]
+__all__ = ["check_lang", "check_words", "list_words", "read_numbers", "write", "write_plain"]
 
 
 def read_numbers(name: str, numbers: Tensor, shape: Sequence[str], lowest: float, highest: float) -> Tensor:
@@ -30,6 +30,12 @@ def check_words(name: str, words: Any, count: int, what: str) -> None:
     for word in words:
         if not isinstance(word, str) or not word.strip():
             raise ValueError(f"{name} must be texts that are not empty, got {word!r}")
+
+
+def check_lang(lang: Any) -> None:
+    """Check that a language is named, or none is."""
+    if not isinstance(lang, str):
+        raise ValueError(f"lang must be the name of a language such as 'zh', got {lang!r}")
 
 
 def write(number: float, digits: int = 3) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from d2lmini.explore.numbers import check_words, read_numbers, write
+from d2lmini.explore.numbers import check_lang, check_words, read_numbers, write
 from d2lmini.explore.panel import Choice, Panel, build_panel
 from d2lmini.explore.tables import Label, PanelTable
 
@@ -56,6 +56,7 @@ def explore_sentences(
         check_words("words", words, value.shape[1], "columns")
     check_words("titles", titles, 2, "layers")
     check_words("senses", senses, 2, "senses")
+    check_lang(lang)
     if glosses is not None:
         check_words("glosses", glosses, len(words), "words")
     meanings = [""] * len(words) if glosses is None else glosses

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from tests.site.pages import CHAPTERS, FILES, SITE, soup
-from tests.site.windows import open_page, open_window, wait_until
+from tests.site.windows import open_folds, open_page, open_window, wait_until
 from tools import ROOT
 from tools.still import PICTURE, take_still
 
@@ -169,8 +169,9 @@ def test_fingers_paper_forced_colours_and_no_script(browser: Any, page: str) -> 
     with open_window(browser, "http://nowhere", java_script_enabled=False) as window:
         window.goto(FILES + page)
         assert window.locator(".play").count() == 0
-        stands = "img[src$='cover.svg']" if page == TITLE else ".touch table"
-        assert window.locator(stands).first.evaluate("e => e.checkVisibility()") or page != TITLE
+        open_folds(window)
+        stands = "img[src$='cover.svg']:visible" if page == TITLE else ".touch table:visible"
+        assert window.locator(stands).count() > 0
 
 
 def test_a_page_loads_the_scripts_of_what_it_plays() -> None:

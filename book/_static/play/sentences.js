@@ -1,7 +1,7 @@
 // Two layers read three words before the last one. The address of the page holds them.
 (() => {
   "use strict";
-  const { begin, dot, kept, make, play, rove, softmax } = PLAY;
+  const { begin, dot, make, play, rove, softmax } = PLAY;
 
   function laySentences({ words, glosses, lang, titles, senses, layers }) {
     const last = words.length - 1, numbers = layers.map((rows) => rows.map((row) => row.map((text) => Number(text.replace("−", "-")))));
@@ -45,8 +45,9 @@
       try { history.replaceState(null, "", hash); } catch { location.replace(hash); }
     }
     function tell() {
-      const told = answer(laid), found = new Set(kept.read("sentences-found"));
-      if (differ(told)) kept.write("sentences-found", [...found.add(laid.join("."))]);
+      const told = answer(laid);
+      if (differ(told)) KEPT.add("sentences-found", laid.join("."));
+      const found = KEPT.list("sentences-found").length;
       slots.forEach((slot, i) => {
         slot.replaceChildren(...name(laid[i]));
         slot.setAttribute("aria-pressed", i === place);
@@ -65,7 +66,7 @@
       });
       const looks = told.map(({ weights }) => meaning([...laid, last][weights.indexOf(Math.max(...weights))]));
       const each = titles.map((title, i) => `${title} looks at “${looks[i]}” and says ${say(told[i].vote)}`).join("; ");
-      const many = found.size ? ` Found: ${found.size} of ${twice}.` : "";
+      const many = found ? ` Found: ${found} of ${twice}.` : "";
       verdict.textContent = `They ${differ(told) ? "disagree" : "agree"}: ${each}.${many}`;
       copied.textContent = "";
     }

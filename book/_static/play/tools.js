@@ -3,10 +3,9 @@
 const PLAY = (() => {
   "use strict";
   const make = (name, options = {}, ...children) => {
-    const { style, lang, ...others } = options;
+    const { lang, ...others } = options;
     const element = Object.assign(document.createElement(name), others);
     if (lang) element.lang = lang;
-    if (style) element.style.cssText = style;
     element.append(...children);
     return element;
   };
@@ -24,11 +23,6 @@ const PLAY = (() => {
     return powers.map((power) => power / sum(powers));
   };
   const dot = (a, b) => sum(a.map((x, i) => x * b[i]));
-  // A browser may forbid to keep anything; then it lasts as long as the page.
-  const kept = {
-    read: (name) => { try { return JSON.parse(localStorage.getItem(name)) ?? []; } catch { return []; } },
-    write: (name, list) => { try { localStorage.setItem(name, JSON.stringify(list)); } catch { /* not kept */ } },
-  };
   // Buttons of which one is a stop; the arrow keys lead from each to the next.
   function rove(buttons) {
     const stop = (chosen) => buttons.forEach((button) => { button.tabIndex = button === chosen ? 0 : -1; });
@@ -58,5 +52,5 @@ const PLAY = (() => {
       else place.append(shown);
     }
   }
-  return { begin, dot, kept, make, play, rove, slide, softmax, sum, write };
+  return { begin, dot, make, play, rove, slide, softmax, sum, write };
 })();

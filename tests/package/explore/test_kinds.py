@@ -186,6 +186,11 @@ WRONG: list[tuple[str, Any, str]] = [
         lambda: d2l.explore_sentences(TWO[0], ONE[0], ["a", "b"], ["c", "d"], ["e", "f"]),
         "titles must .* 1 layers",
     ),
+    (
+        "no lang",
+        lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a", "b"], ["c", "d"], ["e", "f"], lang=None),
+        "lang must",
+    ),  # type: ignore[arg-type]
     ("one sense", lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a", "b"], ["c", "d"], ["e"]), "senses must .* got 1"),
     ("words", lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a"], ["c", "d"], ["e", "f"]), "words must .* got 1"),
     ("lang", lambda: d2l.explore_attention(ONE, ["a"], ["b"], lang=None), "lang must be .* got None"),  # type: ignore[arg-type]
