@@ -19,6 +19,8 @@ from d2lmini.train import train as train
 # Attention pooling, self-attention, multi-head attention.
 from d2lmini.attention.pooling import AdditiveAttention as AdditiveAttention
 from d2lmini.attention.pooling import DotProductAttention as DotProductAttention
+from d2lmini.attention.pooling import attend as attend
+from d2lmini.attention.pooling import attention_weights as attention_weights
 from d2lmini.attention.pooling import masked_softmax as masked_softmax
 from d2lmini.attention.masks import causal_mask as causal_mask
 from d2lmini.attention.masks import valid_lens_mask as valid_lens_mask

@@ -1,8 +1,8 @@
 """What may come in. Each check raises a `ValueError` that names the argument, its value and what is allowed.
 
-A public function or module checks its arguments at the entry, once; behind it nothing is checked again. The names
-of dimensions are those of the page Notation: `batch` examples, `steps` tokens, `queries` queries, `keys` key-value
-pairs, `num_heads` heads of size `p`.
+A public function or module checks its arguments at the entry, once. The layers inside trust it: whoever owns them sets
+their `checks_input` to `False`. The names of dimensions are those of the page Notation: `batch` examples, `steps`
+tokens, `queries` queries, `keys` key-value pairs, `num_heads` heads of size `p`.
 """
 
 import math
@@ -126,7 +126,8 @@ def read_range(numbers: Tensor | None) -> tuple[float, float] | None:
     if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
         return None
     try:
-        lowest, highest = (extreme.item() for extreme in torch.aminmax(numbers.detach()))
+        extremes = torch.aminmax(numbers.detach())
+        lowest, highest = extremes.min.item(), extremes.max.item()
     except RuntimeError:
         return None
     return (lowest, highest) if isinstance(lowest, (int, float)) else None  # tools that record use symbols as numbers
@@ -177,16 +178,14 @@ def check_tokens(tokens: Tensor, vocab_size: int) -> None:
 # ---- attention -------------------------------------------------------------------------------------------------------
 
 
-def check_inputs(
-    queries: Tensor, keys: Tensor | None, values: Tensor | None, *, query_size: str = "query_size"
-) -> None:
-    """Check that queries, keys and values go together; queries and keys of one size if it has one name."""
+def check_inputs(queries: object, keys: object, values: object, *, one_size: bool = False) -> None:
+    """Check that queries, keys and values go together; queries and keys of one size if they need it."""
+    query_size, key_size = ("size", "size") if one_size else ("query_size", "key_size")
     check_shapes(
         queries=(queries, f"batch queries {query_size}"),
-        keys=(keys, f"batch keys {query_size if query_size == 'size' else 'key_size'}"),
+        keys=(keys, f"batch keys {key_size}"),
         values=(values, "batch keys value_size"),
     )
-    check_floats(queries=queries, keys=keys, values=values)  # type: ignore[arg-type]  # their shapes were checked
 
 
 def check_lengths(name: str, valid_lens: Tensor, num_keys: int) -> None:
@@ -207,6 +206,19 @@ def check_one_length_each(name: str, valid_lens: Tensor, *shapes: tuple[int, ...
     """Check that there is one length for each example, or for each query."""
     if tuple(valid_lens.shape) not in shapes:
         raise ValueError(f"{name} must have shape {' or '.join(map(str, shapes))}, got {name_shape(valid_lens)}")
+
+
+def check_restrictions(
+    shape: Sequence[int], valid_lens: Tensor | None, mask: Tensor | None, causal: bool = False
+) -> None:
+    """Check what restricts attention of `shape`, `(..., queries, keys)`, beginning with the batch."""
+    if valid_lens is not None:
+        check_lengths("valid_lens", valid_lens, shape[-1])
+        check_one_length_each("valid_lens", valid_lens, (shape[0],), (shape[0], shape[-2]))
+    if mask is not None:
+        check_mask(mask, shape)
+    if causal is not False:
+        check_causal(causal, *shape[-2:])
 
 
 def check_causal(causal: bool, num_queries: int, num_keys: int) -> None:
@@ -247,22 +259,25 @@ def check_steps(num_queries: int, num_keys: int) -> None:
         raise ValueError(f"the queries are the last of the keys, so 0 <= num_queries <= num_keys must hold, {found}")
 
 
-def check_room(X: Tensor, start: int | Tensor, max_len: int, num_hiddens: int) -> None:
-    """Check that a table of `max_len` positions covers those of `X`, `(batch, steps, num_hiddens)`."""
+def check_first(X: Tensor, start: int | Tensor, num_hiddens: int) -> None:
+    """Check that `X` is `(batch, steps, num_hiddens)`, and that it may begin at position `start`."""
     check_shapes({"num_hiddens": num_hiddens}, X=(X, "batch steps num_hiddens"))
     check_floats(X=X)
     if isinstance(start, Tensor) and start.dim() != 0:
         check_integers("start", start)
         check_one_length_each("start", start, (X.shape[0],))
-        _, last = read_range(start) or (0, -math.inf)
-    elif isinstance(start, torch.SymInt) or torch.jit.is_tracing():  # type: ignore[attr-defined]
-        last = -math.inf  # not a number yet
-    else:
+    elif not isinstance(start, torch.SymInt) and not torch.jit.is_tracing():  # type: ignore[attr-defined]
         check_start(start)  # type: ignore[arg-type]
-        last = start  # type: ignore[assignment]
-    if last + X.shape[1] > max_len:
+
+
+def check_room(num_steps: int, start: int | Tensor, max_len: int) -> None:
+    """Check that a table of `max_len` positions covers a sequence, where these are numbers already."""
+    if isinstance(start, torch.SymInt) or torch.jit.is_tracing():  # type: ignore[attr-defined]
+        return
+    last = (read_range(start) or (0, -math.inf))[1] if isinstance(start, Tensor) else start
+    if last + num_steps > max_len:
         begins = f" that begins at position start={last}" if last else ""
-        raise ValueError(f"a sequence of length {X.shape[1]}{begins} does not fit into max_len={max_len}")
+        raise ValueError(f"a sequence of length {num_steps}{begins} does not fit into max_len={max_len}")
 
 
 def check_pairs(name: str, X: Tensor) -> None:

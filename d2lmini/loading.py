@@ -15,11 +15,11 @@ from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.scheme import RelativePositions
 from d2lmini.checks import name_shape, name_tensor
 from d2lmini.positions.added import PositionalEncoding
-from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock, TransformerEncoderBlock
+from d2lmini.transformer.blocks import TransformerDecoderBlock, TransformerEncoderBlock
 from d2lmini.transformer.stacks import TransformerDecoder, TransformerEncoder
 
 STACKS = (TransformerEncoder, TransformerDecoder)
-LAYERS = (MultiHeadAttention, TransformerEncoderBlock, DecoderOnlyBlock, TransformerDecoderBlock, *STACKS)
+LAYERS = (MultiHeadAttention, TransformerEncoderBlock, TransformerDecoderBlock, *STACKS)
 
 # What a part of a name is elsewhere, and what it is here.
 RENAMED = (

@@ -3,22 +3,27 @@
 Heads are a dimension, `(batch, num_heads, steps, p)`, where p = num_hiddens / num_heads is the size of one head.
 """
 
+from typing import Any, TypedDict
+
 import torch
 from torch import Tensor, nn
 
-from d2lmini.attention.masks import combine_masks, is_fully_masked
-from d2lmini.attention.pooling import DotProductAttention, include_bias, zero_masked
+from d2lmini.attention.masks import combine_masks, include_bias, is_fully_masked
+from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.attention.scheme import RelativePositions, apply_positions
 from d2lmini.checks import (
     check_divides,
     check_floats,
-    check_inputs,
     check_projected,
+    check_restrictions,
     check_shapes,
     check_size,
     name_shape,
     name_tensor,
 )
+from d2lmini.renamed import read_older
+
+KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_kv_heads, steps, p) each, as `keys_and_values` makes them
 
 
 class SelfAttention(nn.Module):
@@ -49,7 +54,7 @@ class SelfAttention(nn.Module):
         self.W_q = nn.Linear(d_model, d_model, device=device, dtype=dtype)
         self.W_k = nn.Linear(d_model, d_model, device=device, dtype=dtype)
         self.W_v = nn.Linear(d_model, d_model, device=device, dtype=dtype)
-        self.attention = DotProductAttention(dropout=0.0)
+        self.pooling = DotProductAttention(dropout=0.0)
 
     def forward(
         self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None, causal: bool = False
@@ -64,20 +69,24 @@ class SelfAttention(nn.Module):
 
         Returns:
             The output, `(batch, steps, d_model)`, and the weights, `(batch, steps, steps)`. A token that may attend to
-            nothing gets 0 for both. Padding is a query too: if it may hold NaN, give it length 0 in a `valid_lens` of
-            shape `(batch, steps)`. Otherwise its row, and with it the gradients, will be NaN.
+            nothing gets 0 for both. Padding is a query, a key and a value like any other, so it must be finite.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or `d_model`.
         """
         check_shapes(X=(X, "batch steps d_model"))
         check_projected("X", X, self.d_model, self.W_q)
-        queries = keys = values = X
-        allowed, causal = combine_masks((*X.shape[:2], X.shape[1]), valid_lens, mask, X.device, causal=causal)
-        if allowed is not None:
-            queries, keys, values = zero_masked(X, X, X, allowed)
-        Q, K, V = self.W_q(queries), self.W_k(keys), self.W_v(values)  # (batch, steps, d_model) each
-        return self.attention.mix(Q, K, V, allowed, causal=causal)
+        shape = (*X.shape[:2], X.shape[1])
+        check_restrictions(shape, valid_lens, mask, causal)
+        allowed, causal = combine_masks(shape, valid_lens, mask, X.device, causal)
+        Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)  # (batch, steps, d_model) each
+        return self.pooling.mix(Q, K, V, allowed, causal=causal)
+
+
+class AttentionOptions(TypedDict, total=False):
+    """What blocks and stacks hand on to their self-attention."""
+
+    num_kv_heads: int | None
 
 
 class MultiHeadAttention(nn.Module):
@@ -112,10 +121,12 @@ class MultiHeadAttention(nn.Module):
     >>> output, weights = mha(X, X, X, causal=True, need_weights=True)
     >>> weights.shape
     torch.Size([1, 2, 3, 3])
-    >>> kept = mha.keys_and_values(X, X)
-    >>> torch.allclose(mha(X, kept=kept, causal=True), output)
+    >>> cache = mha.keys_and_values(X, X)
+    >>> torch.allclose(mha(X, cache=cache, causal=True), output)
     True
     """
+
+    checks_input = True  # a block that owns this layer has checked what comes in
 
     def __init__(
         self,
@@ -143,7 +154,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"positions must be a RelativePositions or None, got {positions!r}; {hint}")
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
         self.num_hiddens, self.num_heads, self.num_kv_heads = num_hiddens, num_heads, num_kv_heads
-        self.attention = DotProductAttention(dropout)
+        self.pooling = DotProductAttention(dropout)
         self.positions = positions
         shared_size = num_hiddens // num_heads * num_kv_heads
         self.W_q = nn.Linear(query_size, num_hiddens, bias, device, dtype)
@@ -158,10 +169,11 @@ class MultiHeadAttention(nn.Module):
         values: Tensor | None = None,
         valid_lens: Tensor | None = None,
         *,
-        kept: tuple[Tensor, Tensor] | None = None,
+        cache: KeysAndValues | None = None,
         mask: Tensor | None = None,
         causal: bool = False,
         need_weights: bool = False,
+        **older: Any,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Pool the values, once in each head, and project what the heads found.
 
@@ -169,7 +181,7 @@ class MultiHeadAttention(nn.Module):
             queries: `(batch, queries, query_size)`.
             keys: `(batch, keys, key_size)`.
             values: `(batch, keys, value_size)`.
-            kept: instead of keys and values, the pair that `keys_and_values` made of them.
+            cache: instead of keys and values, the pair that `keys_and_values` made of them.
             valid_lens: `(batch,)` or `(batch, queries)`, the same for all heads, see `valid_lens_mask`.
             mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, queries, keys)`. If it has
                 three dimensions, the first must be 1, because it could stand for examples or for heads. One of two
@@ -178,45 +190,44 @@ class MultiHeadAttention(nn.Module):
             causal: whether later keys are hidden. As in `causal_mask`, the queries take the last positions.
             need_weights: also return the weights. Without them PyTorch's fused kernel is used; if `causal` is
                 the only restriction and there are as many queries as keys, it needs no mask.
+            **older: `kept`, an older name of `cache`.
 
         Returns:
             The output, `(batch, queries, num_hiddens)`; with `need_weights`, a pair of the output and the weights of
             each head before dropout, `(batch, num_heads, queries, keys)`. A query that may attend to nothing in one
-            head gets 0 from that head; one that may attend to nothing in all heads gets output 0, even with a bias. In
-            self-attention, padding is a query too: see `SelfAttention`.
+            head gets 0 from that head; one that may attend to nothing in all heads gets output 0, even with a bias.
 
         Raises:
             ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
         """
-        keys, values = self.check(queries, keys, values, kept)
-        shape = (queries.shape[0], self.num_heads, queries.shape[1], keys.shape[-2])
-        allowed, causal = combine_masks(shape, valid_lens, mask, queries.device, causal=causal)
-        if allowed is not None:
-            queries, keys, values = zero_masked(queries, keys, values, allowed.any(dim=1))
+        cache = read_older(older, "kept", "cache") if older else cache
+        if self.checks_input:
+            self.check(queries, keys, values, valid_lens, cache, mask, causal)
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
-        K = self.split(self.W_k(keys)) if kept is None else keys  # (batch, num_kv_heads, keys, p)
-        V = self.split(self.W_v(values)) if kept is None else values  # (batch, num_kv_heads, keys, p)
+        K = self.split(self.W_k(keys)) if cache is None else cache[0]  # (batch, num_kv_heads, keys, p)
+        V = self.split(self.W_v(values)) if cache is None else cache[1]  # (batch, num_kv_heads, keys, p)
         if self.num_kv_heads < self.num_heads:
             K, V = self.share(K), self.share(V)  # (batch, num_heads, keys, p) each
+        shape = (*Q.shape[:-1], K.shape[-2])
+        allowed, causal = combine_masks(shape, valid_lens, mask, Q.device, causal)
         bias = None
         if self.positions is not None:
             Q, K, bias = apply_positions(self.positions, Q, K)
         if bias is not None:
-            Q, K, V, allowed, bias = include_bias(Q, K, V, allowed, causal, bias)
+            allowed, bias = include_bias(bias, allowed, causal, shape, Q.dtype)
             causal = False
-        heads, weights = self.attention.pool(Q, K, V, allowed, bias, causal, need_weights=need_weights)
+        heads, weights = self.pooling.pool(Q, K, V, allowed, bias, causal, need_weights=need_weights)
         output = self.W_o(self.join(heads))  # W_o [h_1; ...; h_H], (batch, queries, num_hiddens)
         if allowed is not None:  # a bias of W_o would reach rows that are fully masked
             output = output.masked_fill(is_fully_masked(allowed).all(dim=1), 0.0)
         return output if weights is None else (output, weights)
 
-    def keys_and_values(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def keys_and_values(self, keys: Tensor, values: Tensor) -> KeysAndValues:
         """Project keys and values, and split them into heads: decoding keeps the result and computes it only once.
 
         Args:
             keys: `(batch, keys, key_size)`.
-            values: `(batch, keys, value_size)`. Padding is projected like the rest: NaN in it would reach the gradients
-                of the projections.
+            values: `(batch, keys, value_size)`.
 
         Returns:
             Keys and values, `(batch, num_kv_heads, keys, p)` each, without positions. Those of later tokens can be
@@ -225,9 +236,10 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if a shape or dtype does not fit the sizes given to the constructor.
         """
-        check_shapes(keys=(keys, "batch keys key_size"), values=(values, "batch keys value_size"))
-        check_projected("keys", keys, self.key_size, self.W_k)
-        check_projected("values", values, self.value_size, self.W_v)
+        if self.checks_input:
+            check_shapes(keys=(keys, "batch keys key_size"), values=(values, "batch keys value_size"))
+            check_projected("keys", keys, self.key_size, self.W_k)
+            check_projected("values", values, self.value_size, self.W_v)
         return self.split(self.W_k(keys)), self.split(self.W_v(values))
 
     def split(self, X: Tensor) -> Tensor:
@@ -244,29 +256,40 @@ class MultiHeadAttention(nn.Module):
         return heads.transpose(1, 2).flatten(2)
 
     def check(
-        self, queries: Tensor, keys: Tensor | None, values: Tensor | None, kept: tuple[Tensor, Tensor] | None
-    ) -> tuple[Tensor, Tensor]:
-        """Check that the sizes go together: the keys and values, projected already if they were kept."""
-        if kept is None:
-            check_inputs(queries, keys, values)
-        elif keys is None and values is None:
-            self.check_kept("kept", kept, queries)
-            keys, values = kept
-        else:
-            raise ValueError(
-                f"kept stands for keys and values, got {name_shape(keys)} and {name_shape(values)} as well"
+        self,
+        queries: Tensor,
+        keys: Tensor | None,
+        values: Tensor | None,
+        valid_lens: Tensor | None,
+        cache: KeysAndValues | None,
+        mask: Tensor | None,
+        causal: bool,
+    ) -> None:
+        """Check what comes in: whether sizes and dtypes go together, and what restricts whom."""
+        if cache is None:
+            check_shapes(
+                queries=(queries, "batch queries query_size"),
+                keys=(keys, "batch keys key_size"),
+                values=(values, "batch keys value_size"),
             )
+        elif keys is None and values is None:
+            self.check_cache("cache", cache, queries)
+        else:
+            found = f"{name_shape(keys)} and {name_shape(values)}"
+            raise ValueError(f"cache stands for keys and values, got {found} as well")
         check_projected("queries", queries, self.query_size, self.W_q)
-        if kept is None:
+        if cache is None:
             check_projected("keys", keys, self.key_size, self.W_k)
             check_projected("values", values, self.value_size, self.W_v)
-        return keys, values  # type: ignore[return-value]  # the shapes of both were checked
+        if valid_lens is not None or mask is not None or causal is not False:
+            num_keys = keys.shape[1] if cache is None else cache[0].shape[2]  # type: ignore[union-attr]
+            check_restrictions((len(queries), self.num_heads, queries.shape[1], num_keys), valid_lens, mask, causal)
 
-    def check_kept(self, name: str, kept: tuple[Tensor, Tensor], queries: Tensor) -> None:
+    def check_cache(self, name: str, cache: KeysAndValues, queries: Tensor) -> None:
         """Check that this is a pair that `keys_and_values` made, for queries `(batch, queries, query_size)`."""
-        if not isinstance(kept, tuple) or len(kept) != 2:
-            raise ValueError(f"{name} must be the pair that keys_and_values returns, got {name_tensor(kept)}")
-        parts = {f"{name}[{i}]": part for i, part in enumerate(kept)}
+        if not isinstance(cache, tuple) or len(cache) != 2:
+            raise ValueError(f"{name} must be the pair that keys_and_values returns, got {name_tensor(cache)}")
+        parts = {f"{name}[{i}]": part for i, part in enumerate(cache)}
         known = {"num_kv_heads": self.num_kv_heads, "p": self.num_hiddens // self.num_heads}
         shapes = {each: (part, "batch num_kv_heads keys p") for each, part in parts.items()}
         check_shapes(known, queries=(queries, "batch queries query_size"), **shapes)

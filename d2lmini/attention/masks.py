@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from d2lmini.checks import check_boolean, check_causal, check_lengths, check_mask, check_one_length_each, check_size
+from d2lmini.checks import check_boolean, check_lengths, check_size, read_range
 
 
 def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -35,6 +35,11 @@ def valid_lens_mask(valid_lens: Tensor, num_keys: int) -> Tensor:
             [ True,  True,  True]])
     """
     check_lengths("valid_lens", valid_lens, num_keys)
+    return mask_lengths(valid_lens, num_keys)
+
+
+def mask_lengths(valid_lens: Tensor, num_keys: int) -> Tensor:
+    """The same for lengths that were checked."""
     valid_lens = valid_lens.long()  # a float16 cannot be compared with each position
     lens = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[:, :, None]  # (batch, 1 or queries, 1)
     return torch.arange(num_keys, device=valid_lens.device) < lens  # (batch, 1 or queries, num_keys)
@@ -147,27 +152,23 @@ def combine_masks(
     valid_lens: Tensor | None,
     mask: Tensor | None,
     device: torch.device,
-    *,
     causal: bool = False,
 ) -> tuple[Tensor | None, bool]:
-    """Combine all restrictions into one mask that broadcasts to `shape`, `(..., queries, keys)`.
+    """Combine all restrictions, which were checked, into one mask that broadcasts to `shape`, `(..., queries, keys)`.
 
     Returns:
         The mask, `None` if there is none, and whether attention is causal besides: a kernel that knows this needs no
         mask, so if it is the only restriction, and there are as many queries as keys, it is not written out.
     """
-    batch, num_queries, num_keys = shape[0], *shape[-2:]
+    num_queries, num_keys = shape[-2:]
     allowed = None
     if valid_lens is not None:
-        allowed = valid_lens_mask(valid_lens, num_keys)  # (batch, 1 or queries, keys)
-        check_one_length_each("valid_lens", valid_lens, (batch,), (batch, num_queries))
+        allowed = mask_lengths(valid_lens, num_keys)  # (batch, 1 or queries, keys)
         allowed = allowed[:, None] if len(shape) == 4 else allowed
     if mask is not None:
-        check_mask(mask, shape)
         mask = align_dims(mask, shape)
         allowed = mask if allowed is None else allowed & mask
-    if causal is not False:
-        check_causal(causal, num_queries, num_keys)
+    if causal:
         traced = torch.jit.is_tracing()  # type: ignore[attr-defined]  # what is decided here would hold for all lengths
         if allowed is None and num_queries == num_keys and not traced:
             return None, True
@@ -177,6 +178,24 @@ def combine_masks(
     if allowed is None and num_keys == 0:
         allowed = torch.zeros((1,) * len(shape), dtype=torch.bool, device=device)
     return allowed, False
+
+
+def include_bias(
+    bias: Tensor, allowed: Tensor | None, causal: bool, shape: tuple[int, ...], dtype: torch.dtype
+) -> tuple[Tensor | None, Tensor]:
+    """Mask and bias, `(..., queries, keys)`, once minus infinity has moved from the bias to the mask.
+
+    It means *may not attend*, as in PyTorch's float masks. Without a mask it may stay where each row keeps a key.
+    """
+    if causal:
+        allowed = align_dims(causal_mask(shape[-2], device=bias.device), shape)
+    bias = align_dims(bias.to(torch.promote_types(dtype, torch.float32)), shape)
+    extremes = read_range(bias[..., :1] if allowed is None else bias)  # a row without keys forbids the first as well
+    if extremes is None or not all(map(math.isfinite, extremes)):  # to look costs less than a copy
+        finite = ~bias.isneginf()
+        allowed = finite if allowed is None else allowed & finite
+        bias = bias.masked_fill(~allowed, 0.0)
+    return allowed, bias
 
 
 def align_dims(numbers: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -32,30 +32,20 @@ def attend_fused(
     Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None, causal: bool, dropout: float
 ) -> Tensor:
     """Scaled dot-product attention by PyTorch's fused kernel, which never stores the weights."""
-    if bias is not None:
-        return _attend_with_bias(Q, K, V, allowed, bias, dropout)
-    if allowed is None:
-        return _call_kernel(Q, K, V, None, dropout, causal)
-    # What the kernels return for a fully masked row differs between devices and versions:
-    # such a query may attend to everything here, and its output is then set to 0.
-    masked = is_fully_masked(allowed)  # (..., queries, 1)
-    return _call_kernel(Q, K, V, allowed | masked, dropout).masked_fill(masked, 0.0)
-
-
-def _attend_with_bias(Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor, dropout: float) -> Tensor:
-    # In the dtype of the bias throughout: kernels differ in what they do with a mask of another dtype.
-    with without_autocast(Q.device):
-        Q, K, wide = Q.to(bias.dtype), K.to(bias.dtype), V.to(bias.dtype)
-        if allowed is None:
-            return _call_kernel(Q, K, wide, bias, dropout).to(V.dtype)
+    if Q.dim() == 3:  # without a dimension for heads, the kernel would silently take its slow path
+        allowed, bias = (None if part is None else part[:, None] for part in (allowed, bias))
+        return attend_fused(Q[:, None], K[:, None], V[:, None], allowed, bias, causal, dropout)[:, 0]
+    mask, masked = allowed, None
+    if allowed is not None:
+        # What the kernels return for a fully masked row differs between devices and versions:
+        # such a query may attend to everything here, and its output is then set to 0.
         masked = is_fully_masked(allowed)  # (..., queries, 1)
-        output = _call_kernel(Q, K, wide, bias.masked_fill(~(allowed | masked), -math.inf), dropout)
-    return output.to(V.dtype).masked_fill(masked, 0.0)
-
-
-def _call_kernel(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float, causal: bool = False) -> Tensor:
-    if Q.dim() == 4:
-        return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout, is_causal=causal)
-    # Without a dimension for heads, the kernel would silently take its slow path.
-    Q, K, V, mask = Q[:, None], K[:, None], V[:, None], None if mask is None else mask[:, None]
-    return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout, is_causal=causal)[:, 0]
+        mask = allowed | masked
+    if bias is None:
+        output = F.scaled_dot_product_attention(Q, K, V, attn_mask=mask, dropout_p=dropout, is_causal=causal)
+    else:  # in the dtype of the bias throughout: kernels differ in what they do with a mask of another dtype
+        mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
+        with without_autocast(Q.device):
+            wide = [part.to(bias.dtype) for part in (Q, K, V)]
+            output = F.scaled_dot_product_attention(wide[0], wide[1], wide[2], mask, dropout).to(V.dtype)
+    return output if masked is None else output.masked_fill(masked, 0.0)

@@ -1,7 +1,7 @@
 """Attention pooling: scores, softmax, weighted sum.
 
-`...` stands for `batch`, or for `batch, num_heads` inside multi-head attention. What comes in is checked once, by
-`d2lmini.checks`; `d2lmini.attention.numerics` deals with half precision and fused kernels.
+`...` stands for `batch`, or for `batch, num_heads` inside multi-head attention. The two functions are the formula, and
+check nothing; `d2lmini.attention.numerics` deals with half precision and fused kernels.
 """
 
 import math
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.attention.masks import align_dims, causal_mask, combine_masks, is_fully_masked
+from d2lmini.attention.masks import align_dims, causal_mask, combine_masks, include_bias
 from d2lmini.attention.numerics import attend_fused, multiply
 from d2lmini.checks import (
     check_bias,
@@ -18,10 +18,55 @@ from d2lmini.checks import (
     check_inputs,
     check_number,
     check_projected,
+    check_restrictions,
     check_shapes,
     name_shape,
-    read_range,
 )
+
+
+def attention_weights(Q: Tensor, K: Tensor, mask: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+    """The weights of scaled dot-product attention, softmax(Q Kᵀ / √d).
+
+    As in `torch.nn.functional.scaled_dot_product_attention`, leading dimensions broadcast, and what does not fit is
+    refused by PyTorch: `DotProductAttention` checks its arguments. A query that may attend to nothing gets weights 0.
+
+    Chapter: Attention pooling.
+
+    Args:
+        Q: queries, `(..., queries, d)`.
+        K: keys, `(..., keys, d)`.
+        mask: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`.
+        bias: numbers that are added to the scores, likewise.
+
+    Returns:
+        `(..., queries, keys)`, in the dtype of the queries.
+
+    >>> d2l.attention_weights(torch.zeros(1, 4), torch.ones(2, 4))
+    tensor([[0.5000, 0.5000]])
+    """
+    scores = multiply(Q, K.mT) / math.sqrt(Q.shape[-1])  # (..., queries, keys)
+    return apply_softmax(scores, mask, bias).to(Q.dtype)  # (..., queries, keys)
+
+
+def attend(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+    """Scaled dot-product attention, softmax(Q Kᵀ / √d) V (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762).
+
+    Chapter: Attention pooling.
+
+    Args:
+        Q: queries, `(..., queries, d)`.
+        K: keys, `(..., keys, d)`.
+        V: values, `(..., keys, value_size)`.
+        mask: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`.
+        bias: numbers that are added to the scores, likewise.
+
+    Returns:
+        `(..., queries, value_size)`; 0 for a query that may attend to nothing.
+
+    >>> d2l.attend(torch.zeros(1, 4), torch.ones(2, 4), torch.tensor([[1.0], [3.0]]))
+    tensor([[2.]])
+    """
+    return attention_weights(Q, K, mask, bias) @ V  # (..., queries, value_size)
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None) -> Tensor:
@@ -51,59 +96,18 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor 
     """
     check_shapes(X=(X, "batch queries keys"))
     check_floats(X=X)
+    check_restrictions(X.shape, valid_lens, mask)
     return apply_softmax(X, combine_masks(X.shape, valid_lens, mask, X.device)[0])
 
 
-def apply_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
-    """Turn scores and a mask, `(..., queries, keys)`, into weights; a fully masked row is 0 throughout."""
+def apply_softmax(scores: Tensor, allowed: Tensor | None, bias: Tensor | None = None) -> Tensor:
+    """Turn scores, a mask and a bias, `(..., queries, keys)`, into weights; a fully masked row is 0 throughout."""
+    scores = scores if bias is None else scores + bias
     if allowed is None:
         return F.softmax(scores, dim=-1)
-    masked = is_fully_masked(allowed)  # (..., queries, 1)
-    # Fully masked rows are filled with 0 before the softmax: a row of -inf has none, and would give NaN.
-    scores = scores.masked_fill(~allowed, -math.inf).masked_fill(masked, 0.0)
-    return F.softmax(scores, dim=-1).masked_fill(masked, 0.0)
-
-
-def zero_masked(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Zeros for the queries whose row is fully masked, and for the keys and values whose column is.
-
-    Otherwise 0 times whatever padding holds could be NaN, also in a gradient. `allowed` is `(..., queries, keys)`; keys
-    and values with a dimension for heads, which queries do not have, are told apart by it.
-    """
-    unattended = ~allowed.any(dim=-2)[..., None]  # (..., keys, 1)
-    if keys.dim() > queries.dim():
-        unattended = unattended[:, None]
-    queries = queries.masked_fill(is_fully_masked(allowed), 0.0)
-    return queries, keys.masked_fill(unattended, 0.0), values.masked_fill(unattended, 0.0)
-
-
-def include_bias(
-    Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, causal: bool, bias: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor]:
-    """Queries, keys, values, mask and bias, once minus infinity has moved from the bias to the mask.
-
-    It means *may not attend*, as in PyTorch's float masks. It may stay where each row keeps a key, each column a query,
-    and no mask hides numbers of the bias.
-    """
-    shape = (*Q.shape[:-1], K.shape[-2])
-    check_bias(bias, shape, Q.device)
-    if causal:
-        allowed = align_dims(causal_mask(*shape[-2:], device=Q.device), shape)
-    bias = align_dims(bias.to(torch.promote_types(Q.dtype, torch.float32)), shape)
-    # A fully masked row forbids the first key, too, and a fully masked column the first query.
-    edges = (bias[..., :1, :], bias[..., :1]) if allowed is None else (bias,)
-    if any(may_be_infinite(numbers) for numbers in edges):
-        finite = ~bias.isneginf()
-        allowed = finite if allowed is None else allowed & finite
-        bias = bias.masked_fill(~allowed, 0.0)
-        Q, K, V = zero_masked(Q, K, V, allowed)
-    return Q, K, V, allowed, bias
-
-
-def may_be_infinite(numbers: Tensor) -> bool:
-    """Whether some numbers are not finite, or nobody can look: a look costs less than a copy of them."""
-    extremes = read_range(numbers)
-    return extremes is None or not all(map(math.isfinite, extremes))
+    # The lowest number in place of -inf: a row of -inf has no softmax, and NaN would reach the gradients.
+    hidden = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    return F.softmax(hidden, dim=-1).masked_fill(~allowed, 0.0)
 
 
 class _Pooling(nn.Module):
@@ -116,8 +120,8 @@ class _Pooling(nn.Module):
         check_number("dropout", dropout, 0, 1)
         self.dropout = nn.Dropout(dropout)
 
-    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """How well each key fits each query, `(..., queries, keys)`."""
+    def weigh(self, Q: Tensor, K: Tensor, allowed: Tensor | None, bias: Tensor | None) -> Tensor:
+        """How much each query attends to each key, `(..., queries, keys)`."""
         raise NotImplementedError
 
     def mix(
@@ -126,9 +130,7 @@ class _Pooling(nn.Module):
         """Pool the values: the output, and the weights before dropout."""
         if causal:
             allowed = align_dims(causal_mask(Q.shape[-2], device=Q.device), (*Q.shape[:-1], K.shape[-2]))
-        scores = self.scores(Q, K)  # (..., queries, keys)
-        scores = scores if bias is None else scores + bias
-        weights = apply_softmax(scores, allowed).to(Q.dtype)  # (..., queries, keys)
+        weights = self.weigh(Q, K, allowed, bias)  # (..., queries, keys)
         return self.dropout(weights) @ V, weights  # (..., queries, value_size)
 
     def pool(
@@ -145,9 +147,9 @@ class _Pooling(nn.Module):
         """Do the same as `mix`, but return the weights only if they are wanted: a fused kernel never stores them.
 
         Args:
-            Q: `(..., queries, query_size)`, 0 where a row is fully masked.
-            K: `(..., keys, key_size)`, 0 where a column is fully masked.
-            V: `(..., keys, value_size)`, likewise.
+            Q: `(..., queries, query_size)`.
+            K: `(..., keys, key_size)`.
+            V: `(..., keys, value_size)`.
             allowed: boolean, `True` = may attend, broadcasting to `(..., queries, keys)`; `None` if all is allowed.
             bias: numbers to add to the scores, of the same shape, finite where `allowed`, in at least float32.
             causal: whether query i attends to the keys 0..i and there is no other restriction, and no bias.
@@ -197,11 +199,11 @@ class _Pooling(nn.Module):
         """
         self.check(queries, keys, values)
         shape = (*queries.shape[:2], keys.shape[1])
-        allowed, causal = combine_masks(shape, valid_lens, mask, queries.device, causal=causal)
-        if allowed is not None:
-            queries, keys, values = zero_masked(queries, keys, values, allowed)
+        check_restrictions(shape, valid_lens, mask, causal)
+        allowed, causal = combine_masks(shape, valid_lens, mask, queries.device, causal)
         if bias is not None:
-            queries, keys, values, allowed, bias = include_bias(queries, keys, values, allowed, causal, bias)
+            check_bias(bias, shape, queries.device)
+            allowed, bias = include_bias(bias, allowed, causal, shape, queries.dtype)
             causal = False
         output, weights = self.pool(queries, keys, values, allowed, bias, causal, need_weights=need_weights)
         return output if weights is None else (output, weights)
@@ -227,13 +229,14 @@ class DotProductAttention(_Pooling):
 
     fused = True
 
-    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Dot products, divided by the root of the size."""
-        return multiply(queries, keys.mT) / math.sqrt(queries.shape[-1])  # (..., queries, keys)
+    def weigh(self, Q: Tensor, K: Tensor, allowed: Tensor | None, bias: Tensor | None) -> Tensor:
+        """The softmax of scaled dot products."""
+        return attention_weights(Q, K, allowed, bias)
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         """Check that queries and keys have the same size."""
-        check_inputs(queries, keys, values, query_size="size")
+        check_inputs(queries, keys, values, one_size=True)
+        check_floats(queries=queries, keys=keys, values=values)
         if queries.shape[2] == 0:
             raise ValueError(f"queries and keys must have a size of at least 1, got {name_shape(keys)}")
 
@@ -276,14 +279,15 @@ class AdditiveAttention(_Pooling):
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False, device=device, dtype=dtype)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False, device=device, dtype=dtype)
 
-    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """A small network looks at each pair of a query and a key."""
-        Q = self.W_q(queries).unsqueeze(-2)  # (..., queries, 1, num_hiddens)
-        K = self.W_k(keys).unsqueeze(-3)  # (..., 1, keys, num_hiddens)
-        return self.w_v(torch.tanh(Q + K)).squeeze(-1)  # (..., queries, keys)
+    def weigh(self, Q: Tensor, K: Tensor, allowed: Tensor | None, bias: Tensor | None) -> Tensor:
+        """The softmax of what a small network makes of each pair of a query and a key."""
+        hidden = self.W_q(Q).unsqueeze(-2) + self.W_k(K).unsqueeze(-3)  # (..., queries, keys, num_hiddens)
+        scores = self.w_v(torch.tanh(hidden)).squeeze(-1)  # (..., queries, keys)
+        return apply_softmax(scores, allowed, bias).to(Q.dtype)
 
     def check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         """Check that the layers accept these queries and keys."""
         check_inputs(queries, keys, values)
+        check_floats(queries=queries, keys=keys, values=values)
         check_projected("queries", queries, self.query_size, self.W_q)
         check_projected("keys", keys, self.key_size, self.W_k)

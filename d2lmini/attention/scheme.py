@@ -6,7 +6,7 @@ at the last of these, as in `causal_mask`: in decoding, the newest token queries
 
 from torch import Tensor, nn
 
-from d2lmini.checks import name_tensor
+from d2lmini.checks import check_bias, name_tensor
 
 
 class RelativePositions(nn.Module):
@@ -42,7 +42,7 @@ def apply_positions(positions: RelativePositions, Q: Tensor, K: Tensor) -> tuple
     """Queries and keys with their positions, and what the scheme adds to the scores, where it returned what it may.
 
     Raises:
-        ValueError: if it did not return queries and keys of the shape and dtype that it was given.
+        ValueError: if it did not return queries and keys of the shape and dtype that it was given, or a bias that fits.
     """
     returned = positions(Q, K)
     if not isinstance(returned, tuple) or len(returned) != 3:
@@ -50,4 +50,6 @@ def apply_positions(positions: RelativePositions, Q: Tensor, K: Tensor) -> tuple
     for name, given, got in (("queries", Q, returned[0]), ("keys", K, returned[1])):
         if not isinstance(got, Tensor) or (got.shape, got.dtype) != (given.shape, given.dtype):
             raise ValueError(f"positions must return {name} of {name_tensor(given)}, got {name_tensor(got)}")
+    if returned[2] is not None:
+        check_bias(returned[2], (*Q.shape[:-1], K.shape[-2]), Q.device)
     return returned

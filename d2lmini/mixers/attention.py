@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention.heads import MultiHeadAttention
-from d2lmini.attention.masks import causal_mask
-from d2lmini.attention.pooling import DotProductAttention
+from d2lmini.attention.numerics import multiply
+from d2lmini.attention.pooling import DotProductAttention, apply_softmax
 from d2lmini.mixers.mixer import Mixer, State
 
 
@@ -32,7 +32,7 @@ class Attention(Mixer):
         self.window, self.sinks = window, sinks
         self.attention = MultiHeadAttention(d, d, d, d, h, 0.0, num_kv_heads=num_kv_heads)
         if top:
-            self.attention.attention = TopScores(top)
+            self.attention.pooling = TopScores(top)
 
     def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the keys and values that the next token attends to."""
@@ -40,12 +40,12 @@ class Attention(Mixer):
         if state:
             K, V = torch.cat([state[0], K], dim=2), torch.cat([state[1], V], dim=2)
         if not self.window:
-            return self.attention(X, kept=(K, V), causal=True), (K, V)
+            return self.attention(X, cache=(K, V), causal=True), (K, V)
         first = int(state[2][-1]) + 1 if state else 0
         positions = newest = torch.arange(first, first + X.shape[1], device=X.device)
         if state:
             positions = torch.cat([state[2], positions])
-        Y = self.attention(X, kept=(K, V), mask=self.find_mask(newest, positions))
+        Y = self.attention(X, cache=(K, V), mask=self.find_mask(newest, positions))
         later = self.find_mask(newest[-1:] + 1, positions)[0]  # what the next token attends to
         return Y, (K[:, :, later], V[:, :, later], positions[later])
 
@@ -64,17 +64,13 @@ class TopScores(DotProductAttention):
         super().__init__(dropout=0.0)
         self.top = top
 
-    def mix(
-        self, Q: Tensor, K: Tensor, V: Tensor, allowed: Tensor | None, bias: Tensor | None = None, causal: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """Pool the values of the keys with the largest scores, among those that a query may attend to."""
-        if causal:
-            allowed = causal_mask(Q.shape[2], device=Q.device)
-        S = self.scores(Q, K) if allowed is None else self.scores(Q, K).masked_fill(~allowed, -math.inf)
-        if self.top < S.shape[-1]:
-            S = S.masked_fill(S.topk(self.top).values[..., -1:] > S, -math.inf)
-        weights = S.softmax(dim=-1)  # (batch, h, m, n)
-        return weights @ V, weights
+    def weigh(self, Q: Tensor, K: Tensor, allowed: Tensor | None, bias: Tensor | None) -> Tensor:
+        """The weights of the keys with the largest scores; of equal ones, the first."""
+        scores = multiply(Q, K.mT) / math.sqrt(Q.shape[-1])  # (batch, h, m, n)
+        scores = scores if allowed is None else scores.masked_fill(~allowed, -math.inf)
+        largest = scores.sort(descending=True, stable=True).indices[..., : self.top]  # (batch, h, m, top)
+        chosen = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, largest, True)
+        return apply_softmax(scores, chosen if allowed is None else chosen & allowed, bias).to(Q.dtype)
 
 
 class LatentAttention(Mixer):

@@ -3,12 +3,11 @@
 Each maps `(batch, n, d)` to `(batch, n, d)`.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from d2lmini.attention.pooling import attend
 from d2lmini.checks import check_projected, check_size, name_shape
 
 __all__ = ["Convolution", "RestrictedSelfAttention", "SeparableConvolution"]
@@ -144,10 +143,8 @@ class RestrictedSelfAttention(nn.Module):
         _check_tokens(X, self.d, self.W_q)
         Q = self.W_q(X)[:, :, None]  # (batch, n, 1, d)
         K, V = self._windows(self.W_k(X)), self._windows(self.W_v(X))  # (batch, n, window, d)
-        outside = self._windows(X.new_ones(1, X.shape[1], 1)).mT == 0  # (1, n, 1, window)
-        scores = Q @ K.mT / math.sqrt(X.shape[2])  # (batch, n, 1, window)
-        weights = F.softmax(scores.masked_fill(outside, -math.inf), dim=-1)  # (batch, n, 1, window)
-        return (weights @ V)[:, :, 0]  # (batch, n, d)
+        inside = self._windows(X.new_ones(1, X.shape[1], 1)).mT != 0  # (1, n, 1, window)
+        return attend(Q, K, V, inside)[:, :, 0]  # (batch, n, d)
 
     def _windows(self, X: Tensor) -> Tensor:
         """The neighbourhood of each token, zeros beyond both ends: (batch, n, size) to (batch, n, window, size)."""

@@ -1,12 +1,13 @@
 """Positions that are added to the tokens, and the angles that sinusoids and rotations share."""
 
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
-from d2lmini.checks import check_number, check_room, check_size
+from d2lmini.checks import check_first, check_number, check_room, check_size
+from d2lmini.renamed import read_older
 
 
 def make_angles(num_steps: int, size: int, base: float = 10000.0, start: int = 0) -> Tensor:
@@ -31,6 +32,7 @@ class _AddedEncoding(nn.Module):
     """
 
     P: Tensor
+    checks_input = True  # a stack that owns this layer has checked what comes in
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class _AddedEncoding(nn.Module):
         """Set `P`, of the shape, device and dtype of `empty`."""
         raise NotImplementedError
 
-    def forward(self, X: Tensor, start: int | Tensor = 0, *, offset: int | Tensor | None = None) -> Tensor:
+    def forward(self, X: Tensor, start: int | Tensor = 0, **older: Any) -> Tensor:
         """Add the positions `start`, `start + 1`, ... to the tokens.
 
         Args:
@@ -60,7 +62,7 @@ class _AddedEncoding(nn.Module):
             start: position of the first token; more than 0 if earlier tokens have been seen, as in decoding. Or
                 integers `(batch,)`, one for each example; -n means n tokens of padding, also at position 0. These are
                 checked only where they can be read: not under `vmap` or while a graph is recorded.
-            offset: an older name of `start`.
+            **older: `offset`, an older name of `start`.
 
         Returns:
             `(batch, steps, num_hiddens)`, in the dtype of `X`, after dropout.
@@ -69,8 +71,10 @@ class _AddedEncoding(nn.Module):
             ValueError: if `X` has another shape or is not floating-point, `start` is not an integer of at least 0 or
                 not one integer for each example, or a position lies beyond `max_len`.
         """
-        start = start if offset is None else offset
-        check_room(X, start, *self.P.shape[1:])
+        start = read_older(older, "offset", "start") if older else start
+        if self.checks_input:
+            check_first(X, start, self.P.shape[2])
+        check_room(X.shape[1], start, self.P.shape[1])
         if isinstance(start, Tensor) and start.dim() == 1:
             steps = torch.arange(X.shape[1], device=start.device)  # (steps,)
             P = self.P[0, (start[:, None] + steps).clamp(min=0)]  # (batch, steps, num_hiddens)

@@ -1,16 +1,18 @@
 """Rotary positions: pairs of features are turned by an angle that grows with the position."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from d2lmini.attention.numerics import at_least_float32
 from d2lmini.attention.scheme import RelativePositions
 from d2lmini.checks import check_choice, check_number, check_pairs, check_positions, check_start
 from d2lmini.positions.added import make_angles
+from d2lmini.renamed import read_older
 
 
 def apply_rotary(
-    X: Tensor, start: int = 0, *, base: float = 10000.0, pairing: str = "adjacent", offset: int | None = None
+    X: Tensor, start: int = 0, *, base: float = 10000.0, pairing: str = "adjacent", **older: Any
 ) -> Tensor:
     """Turn pairs of features by an angle that grows with the position (Su et al., 2021).
 
@@ -27,7 +29,7 @@ def apply_rotary(
         base: the larger it is, the more slowly the last pairs turn; at least 1.
         pairing: which features form pair j: `"adjacent"` ones, 2j and 2j + 1, as in the paper, or those of two
             `"halves"`, j and j + size / 2, as in GPT-NeoX. They are the same up to a permutation.
-        offset: an older name of `start`.
+        **older: `offset`, an older name of `start`.
 
     Returns:
         A tensor of the shape and dtype of `X`.
@@ -40,7 +42,7 @@ def apply_rotary(
     tensor([[1.0000, 0.0000],
             [0.5403, 0.8415]])
     """
-    start = start if offset is None else offset
+    start = read_older(older, "offset", "start") if older else start
     check_rotation(base, pairing)
     check_start(start)
     check_pairs("X", X)
@@ -49,8 +51,8 @@ def apply_rotary(
 
 def turn(X: Tensor, angles: Tensor, pairing: str) -> Tensor:
     """Turn the pairs of `X`, `(..., steps, size)`, by `angles`, `(steps, size / 2)`, in at least float32."""
-    wide = at_least_float32(X)
-    cos, sin = (table.to(X.device, wide.dtype) for table in (angles.cos(), angles.sin()))  # (steps, size / 2)
+    wide = X.to(torch.promote_types(X.dtype, torch.float32))
+    cos, sin = angles.cos().to(X.device, wide.dtype), angles.sin().to(X.device, wide.dtype)  # (steps, size / 2)
     x, y = (wide[..., 0::2], wide[..., 1::2]) if pairing == "adjacent" else wide.chunk(2, dim=-1)
     both = (x * cos - y * sin, x * sin + y * cos)  # (..., steps, size / 2) each
     whole = torch.stack(both, dim=-1).flatten(-2) if pairing == "adjacent" else torch.cat(both, dim=-1)

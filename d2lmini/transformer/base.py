@@ -1,21 +1,22 @@
 """What all stacks share: tokens become vectors with positions, and go through blocks."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
 
+from d2lmini.attention.heads import AttentionOptions
 from d2lmini.attention.scheme import RelativePositions
 from d2lmini.checks import check_flag, check_number, check_size, check_tokens
 from d2lmini.positions.by_name import check_scheme, make_added, make_in_attention
-from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock, TransformerEncoderBlock
+from d2lmini.transformer.blocks import TransformerDecoderBlock, TransformerEncoderBlock
 from d2lmini.transformer.layers import make_norm
 
 
 class Stack(nn.Module):
     """What all stacks share: tokens become vectors with positions, and go through blocks."""
 
-    block: type[TransformerEncoderBlock] | type[TransformerDecoderBlock] | type[DecoderOnlyBlock]
+    block: type[TransformerEncoderBlock] | type[TransformerDecoderBlock] = TransformerEncoderBlock
     writes: bool  # whether it returns logits of the next token, and never sees later tokens
 
     def __init__(
@@ -32,11 +33,11 @@ class Stack(nn.Module):
         norm: str = "layer",
         ffn: str = "relu",
         positions: str | RelativePositions = "sinusoidal",
-        num_kv_heads: int | None = None,
         tie: bool = False,
         max_len: int = 1000,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **options: Unpack[AttentionOptions],
     ) -> None:
         """Make the embeddings, the positions and the blocks.
 
@@ -53,13 +54,12 @@ class Stack(nn.Module):
             ffn: the kind of the position-wise networks, see `PositionWiseFFN`.
             positions: name of a scheme, see `make_positions`; what it learns in attention, each block learns itself. Or
                 a scheme, which all blocks share, such as `RotaryEmbedding(base=100_000)`.
-            num_kv_heads: number of heads of keys and values in self-attention, see `MultiHeadAttention`: the
-                cache keeps as many.
             tie: whether the logits are dot products with the embeddings (Press and Wolf, 2017,
                 https://arxiv.org/abs/1608.05859), which are then drawn with a standard deviation of 1 / √num_hiddens.
             max_len: number of positions, for schemes that have a table of them.
             device: where to put the weights.
             dtype: of the weights.
+            **options: of self-attention, see `MultiHeadAttention`: with `num_kv_heads` the cache keeps as many.
         """
         super().__init__()
         for name, size in (("vocab_size", vocab_size), ("num_blks", num_blks), ("max_len", max_len)):
@@ -70,18 +70,22 @@ class Stack(nn.Module):
             raise ValueError("tie=True shares the embeddings with the logits, and an encoder has no logits")
         if not isinstance(positions, RelativePositions):
             check_scheme(positions, num_hiddens, num_heads)
+        self.num_heads = num_heads
         self.embedding = nn.Embedding(vocab_size, num_hiddens, device=device, dtype=dtype)
-        self.on_tokens = make_added(positions, num_hiddens, max_len, device, dtype)
+        factory: Any = {"device": device, "dtype": dtype}
+        self.on_tokens = make_added(positions, num_hiddens, max_len, **factory)
         self.dropout = nn.Dropout(dropout)
-        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
-        kinds: Any = {"norm_first": norm_first, "norm": norm, "ffn": ffn, "num_kv_heads": num_kv_heads}
+        kinds: Any = {"norm_first": norm_first, "norm": norm, "ffn": ffn, **options, **factory}
         self.blks = nn.ModuleList()
         for _ in range(num_blks):
-            scheme = make_in_attention(positions, num_hiddens, num_heads, not self.writes, device, dtype)
-            self.blks.append(self.block(*sizes, **kinds, positions=scheme, device=device, dtype=dtype))
-        self.norm = make_norm(norm, num_hiddens, device, dtype) if norm_first else nn.Identity()
+            scheme = make_in_attention(positions, num_hiddens, num_heads, not self.writes, **factory)
+            sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
+            self.blks.append(self.block(*sizes, positions=scheme, **kinds))
+        for layer in (self.on_tokens, *self.blks):
+            layer.checks_input = False
+        self.norm = make_norm(norm, num_hiddens, **factory) if norm_first else nn.Identity()
         if self.writes:
-            self.dense = nn.Linear(num_hiddens, vocab_size, not tie, device, dtype)
+            self.dense = nn.Linear(num_hiddens, vocab_size, not tie, **factory)
         if tie:
             self.dense.weight = self.embedding.weight
             nn.init.normal_(self.embedding.weight, std=num_hiddens**-0.5)

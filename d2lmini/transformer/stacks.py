@@ -4,10 +4,10 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from d2lmini.checks import check_projected, check_shapes
+from d2lmini.checks import check_lengths, check_one_length_each, check_projected, check_restrictions, check_shapes
 from d2lmini.transformer.base import Stack
-from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock, TransformerEncoderBlock, separate
-from d2lmini.transformer.state import DecoderState, check_padding, check_state, hide_padding, keep_padding
+from d2lmini.transformer.blocks import TransformerDecoderBlock
+from d2lmini.transformer.state import DecoderState, check_padding, check_state, keep_padding
 
 
 class TransformerEncoder(Stack):
@@ -23,7 +23,6 @@ class TransformerEncoder(Stack):
     torch.Size([1, 3, 8])
     """
 
-    block = TransformerEncoderBlock
     writes = False
 
     def forward(
@@ -52,10 +51,12 @@ class TransformerEncoder(Stack):
             ValueError: if a shape or dtype does not fit, or a token or a position does not exist.
         """
         X = self.embed(tokens)  # (batch, steps, num_hiddens)
-        all_weights: list[Tensor] = []
+        check_restrictions((len(X), self.num_heads, *X.shape[1:2] * 2), valid_lens, mask, causal)
+        all_weights: list[Any] = []
         for blk in self.blks:
-            X, weights = separate(blk(X, valid_lens, mask=mask, causal=causal, need_weights=need_weights))
-            all_weights += [] if weights is None else [weights]
+            found = blk(X, valid_lens, mask=mask, causal=causal, need_weights=need_weights)
+            X, weights = found if need_weights else (found, None)
+            all_weights.append(weights)
         X = self.norm(X)
         return (X, all_weights) if need_weights else X
 
@@ -85,19 +86,20 @@ class _Decoder(Stack):
             ValueError: if a shape or dtype does not fit, a token or a position does not exist, or the state belongs to
                 another batch or a decoder of other sizes.
         """
-        check_state(state, tokens, len(self.blks), len(self.blks) if self.block.crosses else 0)
+        check_state(state, tokens, self.blks, issubclass(self.block, TransformerDecoderBlock))
         first = state.num_steps if state.left_padding is None else state.num_steps - state.left_padding
         X = self.embed(tokens, first)  # (batch, steps, num_hiddens)
         mask = state.show_tokens(tokens.shape[1])  # (batch, 1, 1, all steps)
-        past, all_weights = [], []
+        causal: Any = {} if state.memory else {"causal": True}  # a block with a memory is causal always
+        cache, all_weights = [], []
         for i, blk in enumerate(self.blks):
-            before = state.past[i] if state.past else None
+            before = state.cache[i] if state.cache else ()
             memory = (state.memory[i], state.memory_valid_lens) if state.memory else ()
-            X, present, weights = blk(X, *memory, past=before, mask=mask, need_weights=need_weights)
-            past.append(present)
+            X, extended, weights = blk(X, *memory, cache=before, mask=mask, need_weights=need_weights, **causal)
+            cache.append(extended)
             all_weights.append(weights)
         logits = self.dense(self.norm(X))  # (batch, steps, vocab_size)
-        return logits, state._replace(past=tuple(past)), all_weights if need_weights else None
+        return logits, state._replace(cache=tuple(cache)), all_weights if need_weights else None
 
 
 class TransformerDecoder(_Decoder):
@@ -121,13 +123,13 @@ class TransformerDecoder(_Decoder):
         """The state before the first token.
 
         Args:
-            memory: the encoder's output, `(batch, memory_steps, num_hiddens)`. Its padding may hold anything.
+            memory: the encoder's output, `(batch, memory_steps, num_hiddens)`.
             memory_valid_lens: `(batch,)`, how many tokens of the memory count.
             left_padding: integers `(batch,)`, how many of the first tokens are padding: no token sees them, and
                 positions count from the first one after them.
 
         Returns:
-            The state, with the keys and values of the memory and no past.
+            The state, with the keys and values of the memory and no cache.
 
         Raises:
             ValueError: if a shape or dtype does not fit.
@@ -137,10 +139,11 @@ class TransformerDecoder(_Decoder):
         check_projected("memory", memory, blks[0].num_hiddens, blks[0].cross_attention.W_k)
         left_padding = keep_padding(left_padding, memory.shape[0])
         if memory_valid_lens is not None:
-            memory = hide_padding(memory, memory_valid_lens)
+            check_lengths("memory_valid_lens", memory_valid_lens, memory.shape[1])
+            check_one_length_each("memory_valid_lens", memory_valid_lens, tuple(memory.shape[:1]))
             memory_valid_lens = memory_valid_lens.clone()
-        kept = tuple(blk.cross_attention.keys_and_values(memory, memory) for blk in blks)
-        return DecoderState(kept, memory_valid_lens, (), left_padding)
+        projected = tuple(blk.cross_attention.keys_and_values(memory, memory) for blk in blks)
+        return DecoderState(projected, memory_valid_lens, (), left_padding)
 
     def forward(
         self,
@@ -183,11 +186,9 @@ class DecoderOnlyTransformer(_Decoder):
 
     >>> model = d2l.DecoderOnlyTransformer(10, 8, 16, num_heads=4, num_blks=2, dropout=0, num_kv_heads=1)
     >>> logits, state, _ = model.step(torch.tensor([[1, 2, 3]]), model.start())
-    >>> logits.shape, state.past[0][0].shape
+    >>> logits.shape, state.cache[0][0].shape
     (torch.Size([1, 3, 10]), torch.Size([1, 1, 3, 2]))
     """
-
-    block = DecoderOnlyBlock
 
     def start(self, *, left_padding: Tensor | None = None) -> DecoderState:
         """The state before the first token.
@@ -197,7 +198,7 @@ class DecoderOnlyTransformer(_Decoder):
                 positions count from the first one after them. Prompts of different lengths can be continued together.
 
         Returns:
-            The state, with no past.
+            The state, with no cache.
 
         Raises:
             ValueError: if `left_padding` does not hold integers of at least 0, `(batch,)`.

@@ -1,24 +1,13 @@
 """What a decoder keeps between two steps, and what it may be."""
 
+import warnings
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from d2lmini.attention.masks import valid_lens_mask
-from d2lmini.checks import (
-    check_integers,
-    check_lengths,
-    check_one_length_each,
-    check_shapes,
-    name_shape,
-    name_tensor,
-    read_range,
-)
-
-KeysAndValues = tuple[
-    Tensor, Tensor
-]  # (batch, num_kv_heads, steps, p) each, as MultiHeadAttention.keys_and_values makes
+from d2lmini.attention.heads import KeysAndValues, MultiHeadAttention
+from d2lmini.checks import check_integers, check_shapes, may_autocast, name_shape, name_tensor, read_range
 
 
 class DecoderState(NamedTuple):
@@ -30,27 +19,33 @@ class DecoderState(NamedTuple):
         memory: for each block, the keys and values of cross-attention, made once from the encoder's output; empty in a
             decoder without an encoder.
         memory_valid_lens: `(batch,)`, how many tokens of the encoder's output count; `None` for all.
-        past: for each block, the keys and values of self-attention for all tokens so far.
+        cache: for each block, the keys and values of self-attention for all tokens so far.
         left_padding: `(batch,)`, how many of the first tokens are padding; `None` if none is.
     """
 
     memory: tuple[KeysAndValues, ...] = ()
     memory_valid_lens: Tensor | None = None
-    past: tuple[KeysAndValues, ...] = ()
+    cache: tuple[KeysAndValues, ...] = ()
     left_padding: Tensor | None = None
 
     @property
     def num_steps(self) -> int:
         """How many tokens the decoder has seen."""
-        return self.past[0][0].shape[2] if self.past else 0
+        return self.cache[0][0].shape[2] if self.cache else 0
 
     @property
     def batch_size(self) -> int | None:
         """How many sequences are decoded; `None` while any number would do."""
         if self.left_padding is not None:
             return self.left_padding.shape[0]
-        kept = self.memory or self.past
-        return kept[0][0].shape[0] if kept else None
+        pairs = self.memory or self.cache
+        return pairs[0][0].shape[0] if pairs else None
+
+    @property
+    def past(self) -> tuple[KeysAndValues, ...]:
+        """An older name of `cache`."""
+        warnings.warn("past is called cache; this edition is the last to know past", stacklevel=2)
+        return self.cache
 
     def show_tokens(self, num_newest: int) -> Tensor | None:
         """Which tokens may be seen, those so far and the newest: `(batch, 1, 1, all steps)`, `None` for all of them."""
@@ -60,28 +55,29 @@ class DecoderState(NamedTuple):
         return (steps >= self.left_padding[:, None])[:, None, None]  # (batch, 1, 1, all steps)
 
 
-def check_state(state: DecoderState, tokens: Tensor, num_blks: int, num_memories: int) -> None:
-    """Check that a state belongs to these sequences, in a decoder with this many blocks and memories."""
+def check_state(state: DecoderState, tokens: Tensor, blks: nn.ModuleList, crosses: bool) -> None:
+    """Check that a state belongs to these sequences, in a decoder with these blocks."""
     if not isinstance(state, DecoderState):
         raise ValueError(f"state must be what start or step has returned, got {name_tensor(state)}")
-    memory, past = len(state.memory), len(state.past)
-    if memory != num_memories or past not in (0, num_blks):
-        fitting = f"a memory of {num_memories} blocks and a past of 0 or {num_blks}"
-        raise ValueError(f"state must have {fitting}, got {memory} and {past}")
-    if any(pair[0].shape[-2] != state.num_steps for pair in state.past):
-        lengths = sorted({pair[0].shape[-2] for pair in state.past})
-        raise ValueError(f"state must have one length of the past in all blocks, got {lengths}")
+    memory, cache, expected = len(state.memory), len(state.cache), len(blks) if crosses else 0
+    if memory != expected or cache not in (0, len(blks)):
+        fitting = f"a memory of {expected} blocks and a cache of 0 or {len(blks)}"
+        raise ValueError(f"state must have {fitting}, got {memory} and {cache}")
     batch = state.batch_size
     if isinstance(tokens, Tensor) and tokens.dim() == 2 and batch not in (None, tokens.shape[0]):
         raise ValueError(f"tokens must have the batch size of the state, {batch}, got {name_shape(tokens)}")
+    for name, pairs, layer in (("cache", state.cache, "attention"), ("memory", state.memory, "cross_attention")):
+        for i, pair in enumerate(pairs):
+            check_pair(f"state.{name}[{i}]", pair, pairs[0][0], getattr(blks[i], layer))
 
 
-def hide_padding(memory: Tensor, memory_valid_lens: Tensor) -> Tensor:
-    """Zeros for the padding: otherwise 0 times whatever it holds could be NaN, in the gradients of the projections."""
-    check_lengths("memory_valid_lens", memory_valid_lens, memory.shape[1])
-    check_one_length_each("memory_valid_lens", memory_valid_lens, tuple(memory.shape[:1]))
-    counted = valid_lens_mask(memory_valid_lens, memory.shape[1])  # (batch, 1, memory_steps)
-    return memory.masked_fill(~counted.mT, 0.0)
+def check_pair(name: str, pair: KeysAndValues, first: Tensor, layer: MultiHeadAttention) -> None:
+    """Check that keys and values belong to a layer, and are as many as the first."""
+    shape = (first.shape[0], layer.num_kv_heads, first.shape[2], layer.num_hiddens // layer.num_heads)
+    dtype = getattr(getattr(layer.W_k, "weight", None), "dtype", first.dtype)
+    for part in pair:
+        if part.shape != shape or not (part.dtype == dtype or may_autocast(part)):
+            raise ValueError(f"{name} must be {dtype} {shape}, got {name_tensor(part)}")
 
 
 def keep_padding(left_padding: Tensor | None, batch_size: int | None = None) -> Tensor | None:

@@ -94,9 +94,9 @@ def _forget(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderState) 
     """Only the newest three tokens are kept; all count for the positions."""
     kept = tuple(
         (torch.cat([0 * K[:, :, :-3], K[:, :, -3:]], 2), torch.cat([0 * V[:, :, :-3], V[:, :, -3:]], 2))
-        for K, V in state.past
+        for K, V in state.cache
     )
-    return _take(inner, tokens, state._replace(past=kept))
+    return _take(inner, tokens, state._replace(cache=kept))
 
 
 def _read_alone(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -107,8 +107,8 @@ def _read_alone(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderSta
 
 def _read_first(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
     """Every row gets the keys and values of row 0."""
-    first = tuple((K[:1].expand(K.shape), V[:1].expand(V.shape)) for K, V in state.past)
-    return _take(inner, tokens, state._replace(past=first))
+    first = tuple((K[:1].expand(K.shape), V[:1].expand(V.shape)) for K, V in state.cache)
+    return _take(inner, tokens, state._replace(cache=first))
 
 
 def _answer_always(inner: DecoderOnlyTransformer, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -185,7 +185,7 @@ _MUTANTS = [
     _subject("counts its positions wrongly in decoding", kind=_Late),
     _subject("forgets in decoding what was long ago", go_on=_forget),
     _subject("reads each token alone when it reads all at once", read=_read_alone),
-    _subject("takes the past of another row in decoding", go_on=_read_first),
+    _subject("takes the cache of another row in decoding", go_on=_read_first),
     _subject("lets rows of a batch touch, whether it reads or decodes", read=_change(_mix), go_on=_change(_mix)),
     _subject("lets one row of a batch touch all others", read=_change(_mix_with_first), go_on=_change(_mix_with_first)),
     _subject("leaks when it decodes several tokens in one step", go_on=_change(_leak)),

@@ -4,7 +4,6 @@ import doctest
 import importlib
 import inspect
 import pkgutil
-import sys
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,7 +15,7 @@ from d2lmini import mixers
 from d2lmini.costs.memory import measure_peak_memory
 from d2lmini.costs.traffic import count_bytes_moved
 
-MODULES = [found.name for found in pkgutil.walk_packages(d2l.__path__, "d2lmini.") if "instruments" not in found.name]
+MODULES = [found.name for found in pkgutil.walk_packages(d2l.__path__, "d2lmini.")]
 FACE = [thing for name, thing in vars(d2l).items() if not name.startswith("_") and not inspect.ismodule(thing)]
 PUBLIC = [*FACE, *(getattr(mixers, name) for name in mixers.__all__), measure_peak_memory, count_bytes_moved]
 
@@ -33,10 +32,3 @@ def test_an_example_gives_what_it_says(name: str) -> None:
     found = doctest.testmod(importlib.import_module(name), extraglobs=globs)
     plt.close("all")
     assert not found.failed
-
-
-def test_older_names_work_for_one_edition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "d2lmini.instruments", raising=False)
-    with pytest.warns(DeprecationWarning, match=r"d2lmini\.costs and d2lmini\.mixers"):
-        importlib.import_module("d2lmini.instruments")
-    assert importlib.import_module("d2lmini.instruments.mixers") is mixers

@@ -26,7 +26,7 @@ def layer(name: str) -> Any:
     groups = 1 if name == "grouped" else None
     mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, True, positions=positions, num_kv_heads=groups).double()
     if name == "additive in heads":
-        mha.attention = d2l.AdditiveAttention(4, 4, 5, 0.0).double()  # type: ignore[assignment]
+        mha.pooling = d2l.AdditiveAttention(4, 4, 5, 0.0).double()  # type: ignore[assignment]
     return mha
 
 

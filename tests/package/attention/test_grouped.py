@@ -36,9 +36,9 @@ def test_it_is_attention_whose_heads_share_weights(num_kv_heads: int, name: str 
         expected = full(Q, K, V, **restriction, need_weights=True)  # type: ignore[arg-type]
         torch.testing.assert_close(ours(Q, K, V, **restriction, need_weights=True), expected)  # type: ignore[arg-type]
         torch.testing.assert_close(ours(Q, K, V, **restriction), expected[0])  # type: ignore[arg-type]
-        kept = ours.keys_and_values(K, V)
-        assert kept[0].shape == kept[1].shape == (2, num_kv_heads, 8, 4)
-        torch.testing.assert_close(ours(Q, kept=kept, **restriction), expected[0])  # type: ignore[arg-type]
+        cache = ours.keys_and_values(K, V)
+        assert cache[0].shape == cache[1].shape == (2, num_kv_heads, 8, 4)
+        torch.testing.assert_close(ours(Q, cache=cache, **restriction), expected[0])  # type: ignore[arg-type]
 
 
 def test_neighbouring_heads_share_as_in_pytorchs_kernel() -> None:
@@ -49,5 +49,5 @@ def test_neighbouring_heads_share_as_in_pytorchs_kernel() -> None:
 
 
 def test_kept_keys_of_all_heads_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"kept\[0\] must have num_kv_heads=2, got \(2, 4, 8, 4\)"):
-        grouped(2)(drawn(2, 3, 5), kept=(drawn(2, 4, 8, 4),) * 2)
+    with pytest.raises(ValueError, match=r"cache\[0\] must have num_kv_heads=2, got \(2, 4, 8, 4\)"):
+        grouped(2)(drawn(2, 3, 5), cache=(drawn(2, 4, 8, 4),) * 2)

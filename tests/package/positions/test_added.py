@@ -47,7 +47,6 @@ def test_rows_are_added_from_the_start_on_in_the_dtype_of_the_input(encoding: An
     for start in (0, 3, 6):
         output = layer(X, start)
         assert output.dtype == dtype and torch.equal(output, X + layer.P[:, start : start + 4].to(dtype))
-        assert torch.equal(layer(X, offset=start), output)  # the older name
     assert torch.equal(X, before)
 
 

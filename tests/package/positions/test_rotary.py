@@ -18,7 +18,6 @@ def test_rotary_is_a_rotation_of_each_pair(pairing: str) -> None:
     omega = 100.0 ** (-torch.arange(0, size, 2, dtype=DOUBLE) / size)
     turned = torch.complex(first, second) * torch.exp(1j * torch.arange(7, 12, dtype=DOUBLE)[:, None] * omega)
     got = d2l.apply_rotary(X, 7, base=100.0, pairing=pairing)
-    assert torch.equal(d2l.apply_rotary(X, offset=7, base=100.0, pairing=pairing), got)  # the older name
     got_pairs = (got[..., ::2], got[..., 1::2]) if pairing == "adjacent" else got.chunk(2, -1)
     torch.testing.assert_close(torch.complex(*got_pairs), turned)
 

