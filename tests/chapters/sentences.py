@@ -47,7 +47,8 @@ def find_numbers(notebook: Any) -> Iterator[Told]:
         text = _NO_SENTENCE.sub(lambda found: " " * len(found[0]), cell.source)
         for found in NUMBER.finditer(text):
             written = found[0].rstrip(",")
-            told = Told(written, i, found.start(), text[found.start() + len(written) :].lstrip().startswith("%"))
+            share = text[found.start() + len(written) :].lstrip().startswith(("%", "％"))
+            told = Told(written, i, found.start(), share)
             if told.decimals or (told.value > SMALL and int(told.value) not in YEARS):
                 yield told
 

@@ -38,7 +38,7 @@ def test_the_numbers_of_a_chapter_are_seen(chapter: str) -> None:
 
 
 def test_a_number_beside_han_characters_is_seen() -> None:
-    text = "误差只剩37.5倍，准确率是99.9%，共4,096个；norm20不算。"
+    text = "误差只剩37.5倍，准确率是99.9％，共4,096个；norm20不算。"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
     told = [(number.text, number.share) for number in find_numbers(notebook)]
     assert told == [("37.5", False), ("99.9", True), ("4,096", False)]
