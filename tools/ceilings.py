@@ -5,6 +5,7 @@ have a tag, is counted apart; in the chapter that is all about one, only the cod
 picture is described by, and the address of a link, are none.
 """
 
+import math
 import re
 import sys
 from collections.abc import Iterable
@@ -27,6 +28,7 @@ LINES = 20
 
 _NOTHING = re.compile(r"<[^>]*>|(?<=\])\([^)\s]*\)|^[|\s:-]+$|^#+ ", re.MULTILINE)
 _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _EXERCISE = re.compile(rf"^### {EXERCISE}.*$", re.MULTILINE)
 _MARKERS = re.compile("|".join(map(re.escape, (PREDICT, TAKEAWAY, PREREQUISITES, RUNNING_TIME))))
@@ -63,8 +65,14 @@ def read(name: str) -> Chapter:
 
 
 def count_words(text: str) -> int:
-    """The words of a text in Markdown."""
-    return sum(any(map(str.isalnum, word)) for word in _NOTHING.sub(" ", _FORMULA.sub(" formula ", text)).split())
+    """The words of a text in Markdown; of Han characters, which stand without blanks, 1.6 are as much as a word.
+
+    Where there are fewer of them than words they are examples in an English text, and count as words.
+    """
+    plain = _NOTHING.sub(" ", _FORMULA.sub(" formula ", text))
+    rest, characters = _HAN.subn(" ", plain)
+    words, others = (sum(any(map(str.isalnum, word)) for word in part.split()) for part in (plain, rest))
+    return words if characters <= words else math.ceil(characters / 1.6) + others
 
 
 def list_texts(cells: Iterable[Any]) -> list[str]:
@@ -111,6 +119,7 @@ def measure(name: str) -> dict[str, int]:
         for part in (chapter.box, code)
     )
     blocks = [block for text in texts for block in read_blocks(text)]
+    asked = [block for block in blocks if block.kind == "predict"]
     bold = {term for text in texts for term in _BOLD.findall(text) if len(term.split()) < 6}
     statements = [_EXERCISE.split(list_texts(cells)[0])[-1] for cells in chapter.exercises]
     folded = ["\n".join(list_texts(filter(is_aside, cells))) for cells in chapter.exercises]
@@ -124,7 +133,7 @@ def measure(name: str) -> dict[str, int]:
         "pictures": sum(map(is_picture, chapter.main)),
         "columns": max(map(count_columns, chapter.main)),
         "paragraph": max((count_words(block.source) for block in blocks if block.kind == "paragraph"), default=0),
-        "questions": max((block.source.count("?") for block in blocks if block.kind == "predict"), default=0),
+        "questions": max((block.source.count("?") + block.source.count("？") for block in asked), default=0),
         "asserts": sum(len(re.findall(r"^\s*assert ", source, re.MULTILINE)) for source in visible),
         "concepts": sum(not _MARKERS.match(term) for term in bold),
         "exercises": len(chapter.exercises),

@@ -20,7 +20,7 @@ from tools.notebooks import TEXTS, from_text, list_chapters, to_text
 KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 TEMPLATE = ROOT / "tools/template"
 USAGE = "make exercise NAME=my-exercise CHAPTER=my-chapter"
-HEADING = "### Exercise NUMBER.2 · A mean with weights"
+HEADING = f"### {EXERCISE} NUMBER.2 · A mean with weights"
 CHECKERS, ANSWERS = ROOT / "d2lmini_exercises", ROOT / "tests/exercises/answers"
 
 

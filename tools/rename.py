@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 import nbformat
-from book_site.phrases import EXERCISE
+from book_site.phrases import CHAPTER, EXERCISE, name_numbers
 
 from tools import ROOT
 from tools.chapter import check_name
@@ -31,10 +31,10 @@ CODE = [f"{folder}/**/*.py" for folder in ("d2lmini", "d2lmini_exercises", "test
 NAMED = ("*.md", "*.yml", "book/**/*.md", "frameworks/*.md", "frameworks/*.ipynb", "tests/**/*.toml", *CODE)
 NUMBERED = ("book/*.md", *CODE[:2], "tests/exercises/**/*.py", "tests/chapters/*.toml")
 
-EXERCISES = re.compile(r"[Ee]xercises? \d+\.\d+(?:(?:,| to| and) \d+\.\d+)*")
+EXERCISES = re.compile(name_numbers(EXERCISE, r"\d+\.\d+"))
 TAG = re.compile(r"\\tag\{(\d+)\.")
 FORMULA = re.compile(r"\((\d+)\.(\d+)\)")
-CHAPTERS = re.compile(r"\b[Cc]hapters? \d+(?:(?:,| to| and) \d+)*\b(?!\.\d)")
+CHAPTERS = re.compile(name_numbers(CHAPTER, r"\d+") + r"(?!\.\d)")
 LINK = re.compile(r"\[(\d+)\](?=\(\.\./notebooks/)")
 
 

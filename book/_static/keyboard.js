@@ -3,14 +3,16 @@
 (() => {
   "use strict";
   const root = document.documentElement;
+  const phrases = JSON.parse(root.dataset.phrases);  // from phrases.toml
+  const fill = (phrase, ...values) => phrase.replaceAll("{}", () => values.shift());
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
   // The theme takes the focus away from these when they are pressed.
   for (const button of all(".theme-switch-button, .search-button, .primary-toggle, .secondary-toggle")) button.blur = () => {};
 
   const name = () => {
-    const mode = { auto: "as the system", light: "light", dark: "dark" }[root.dataset.mode] ?? root.dataset.mode;
-    for (const button of all(".theme-switch-button")) button.setAttribute("aria-label", `Colours: ${mode}`);
+    const mode = phrases[root.dataset.mode] ?? root.dataset.mode;
+    for (const button of all(".theme-switch-button")) button.setAttribute("aria-label", fill(phrases.colours, mode));
   };
   new MutationObserver(name).observe(root, { attributes: true, attributeFilter: ["data-mode"] });
   name();
@@ -19,7 +21,7 @@
     const bar = document.getElementById(`pst-${side}-sidebar`), drawer = document.getElementById(`pst-${side}-sidebar-modal`);
     const toggles = all(`.${side}-toggle`);
     if (!bar || !drawer || !toggles.length) continue;
-    const close = Object.assign(document.createElement("button"), { type: "button", className: "drawer-close", textContent: "Close" });
+    const close = Object.assign(document.createElement("button"), { type: "button", className: "drawer-close", textContent: phrases.close });
     close.addEventListener("click", () => drawer.close());
     bar.prepend(close);
     const tell = () => {
@@ -51,7 +53,7 @@
     const number = () => {  // those in sight first: what is folded does not count
       const shown = buttons.filter((button) => button.checkVisibility());
       const order = [...shown, ...buttons.filter((button) => !shown.includes(button))];
-      order.forEach((button, i) => button.setAttribute("aria-label", `Copy code ${i + 1} of ${shown.length}`));
+      order.forEach((button, i) => button.setAttribute("aria-label", fill(phrases.copy, i + 1, shown.length)));
     };
     number();
     document.addEventListener("toggle", number, true);
@@ -59,7 +61,7 @@
       button.tabIndex = button === first ? 0 : -1;
       button.addEventListener("click", () => setTimeout(() => {  // copying takes the focus away
         button.focus();
-        said.textContent = `${button.getAttribute("aria-label").replace("Copy code", "Code")} copied`;
+        said.textContent = fill(phrases.copied, ...button.getAttribute("aria-label").match(/\d+/g));
       }, 50));
       button.addEventListener("keydown", ({ key }) => {
         const shown = buttons.filter((other) => other.checkVisibility());
@@ -89,7 +91,7 @@
     const counts = all("details:not([open])").map((fold) => [fold, all("span.highlighted", fold).length])
       .filter(([, hits]) => hits)
       .map(([fold, hits]) => {
-        const count = Object.assign(document.createElement("span"), { className: "hits", textContent: ` (found here: ${hits})` });
+        const count = Object.assign(document.createElement("span"), { className: "hits", textContent: ` (${fill(phrases.hits, hits)})` });
         fold.querySelector("summary").append(count);
         return count;
       });

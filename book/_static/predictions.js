@@ -4,6 +4,7 @@
   "use strict";
   const covers = [...document.querySelectorAll("details.guess")];
   if (!covers.length) return;
+  const phrases = JSON.parse(document.documentElement.dataset.phrases);  // from phrases.toml
   const page = location.pathname.split("/").pop();
   const make = (name, options = {}, ...children) => {
     const element = Object.assign(document.createElement(name), options);
@@ -14,7 +15,7 @@
   const toggle = document.querySelector(".cover-switch");
   const cover = (on) => {
     toggle.dataset.covered = on;
-    toggle.textContent = `Answers: ${on ? "covered" : "open"}`;
+    toggle.textContent = on ? phrases.covered : phrases.open;
     covers.forEach((answer) => { answer.open = !on; });
   };
   toggle.addEventListener("click", () => {
@@ -37,7 +38,7 @@
       answer.open = true;
       answer.querySelector("summary").focus();
     });
-    answer.before(make("label", { className: "guess-field" }, "Your guess ", field, make("small", {}, " Enter opens the answer; kept in this browser")));
+    answer.before(make("label", { className: "guess-field" }, `${phrases.guess} `, field, make("small", {}, ` ${phrases.opens}`)));
     const guessed = make("p", { className: "guessed" });
     answer.querySelector("summary").after(guessed);
     return { answer, question, field, guessed };
@@ -45,14 +46,14 @@
 
   const rows = make("tbody");
   const table = make("table", {},
-    make("thead", {}, make("tr", {}, ...["question", "your guess", "what came out"].map(
+    make("thead", {}, make("tr", {}, ...phrases.columns.split(/[,，] ?/).map(
       (text) => make("th", { scope: "col" }, text)))), rows);
-  const scroller = make("div", { className: "guess-table", tabIndex: 0, role: "region", ariaLabel: "Your guesses" }, table);
+  const scroller = make("div", { className: "guess-table", tabIndex: 0, role: "region", ariaLabel: phrases.guesses }, table);
   const together = make("details", { className: "guesses" },
-    make("summary", {}, "Your guesses, and what came out"), scroller);
+    make("summary", {}, phrases.together), scroller);
   (document.querySelector("#exercises, #summary") ?? document.querySelector(".bd-article > section")).before(together);
 
-  // The question from "Predict" on, without the links in it: all of it is one.
+  // The question from its marker on, without the links in it: all of it is one.
   function ask(question) {
     const asked = question.cloneNode(true);
     const marker = asked.querySelector("strong.marker");
@@ -70,7 +71,7 @@
   function tell() {
     const guessed = fields.filter(({ field }) => field.value.trim());
     together.hidden = !guessed.length;
-    fields.forEach(({ field, guessed: beside }) => { beside.textContent = field.value.trim() && `You guessed: ${field.value}`; });
+    fields.forEach(({ field, guessed: beside }) => { beside.textContent = field.value.trim() && `${phrases.guessed} ${field.value}`; });
     rows.replaceChildren(...guessed.map(({ answer, question, field }) => make("tr", {},
       make("td", {}, make("a", { href: `#${question.id}` }, ...ask(question))),
       make("td", {}, field.value),

@@ -1,6 +1,7 @@
 // Which chapters were read to their end, in this browser alone: said in the list of chapters and on the title page.
 (() => {
   "use strict";
+  const phrases = JSON.parse(document.documentElement.dataset.phrases);  // from phrases.toml
   const KEY = "chapters-read";
   const name = (link) => /notebooks\/([\w-]+)\.html$/.exec(link.pathname)?.[1];
 
@@ -14,10 +15,10 @@
       link.querySelector(".chapter-read")?.remove();
       if (!done.has(name(link))) continue;
       const mark = Object.assign(document.createElement("span"), { className: "chapter-read", textContent: " ✓" });
-      mark.append(Object.assign(document.createElement("span"), { className: "said", textContent: " read" }));
+      mark.append(Object.assign(document.createElement("span"), { className: "said", textContent: ` ${phrases.read}` }));
       link.append(mark);
     }
-    count.textContent = `${done.size} of ${chapters.size} chapters read`;
+    count.textContent = phrases.chapters_read.replace("{}", done.size).replace("{}", chapters.size);
   }
   tell();
 

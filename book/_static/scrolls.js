@@ -1,7 +1,8 @@
 // What is wider than its place fades on the side where more is hidden, and the keyboard can reach and scroll it.
 (() => {
   "use strict";
-  const NAMES = [[".scrolls", "Figure"], [".highlight pre", "Code"], ["div.math", "Formula"], [".pst-scrollable-table-container, .output.text_html", "Table"]];
+  const phrases = JSON.parse(document.documentElement.dataset.phrases);  // from phrases.toml
+  const NAMES = [[".scrolls", phrases.figure_scrolls], [".highlight pre", phrases.code_scrolls], ["div.math", phrases.formula_scrolls], [".pst-scrollable-table-container, .output.text_html", phrases.table_scrolls]];
   const tell = (box) => {
     const hidden = box.scrollWidth - box.clientWidth, at = box.scrollLeft;
     const sides = [at > 1 && "left", at < hidden - 1 && "right"].filter(Boolean).join(" ");
@@ -45,7 +46,7 @@
     formulas.forEach((formula) => formula.classList.remove("wide"));
     const wide = formulas.filter((formula) => formula.getBoundingClientRect().right > end);
     wide.forEach((formula) => formula.classList.add("wide"));
-    formulas.forEach((formula) => look(formula, "Formula"));
+    formulas.forEach((formula) => look(formula, phrases.formula_scrolls));
   };
   if (article) new ResizeObserver(fit).observe(article);
 })();

@@ -4,14 +4,15 @@
   "use strict";
   const found = document.getElementById("search-results");
   if (!found) return;
+  const phrases = JSON.parse(document.documentElement.dataset.phrases);  // from phrases.toml
   DOCUMENTATION_OPTIONS.LINK_SUFFIX = "";
   const asked = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const common = asked.length && asked.every((word) => [...stopwords].includes(word) || /^\d+$/.test(word));
   // Not by addTranslations, which makes a function of a string: the policy of the page forbids that.
   Object.assign(Documentation.TRANSLATIONS, {
-    "Search finished, found ${resultCount} page(s) matching the search query.": "Places in the book: ${resultCount}.",
+    "Search finished, found ${resultCount} page(s) matching the search query.": phrases.places,
     "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.":
-      common ? "Words as common as these, and numbers, are not looked for." : "No section of the book has all of these words.",
+      common ? phrases.common : phrases.nothing,
   });
 
   const query = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().trim();
@@ -20,9 +21,10 @@
   const textOf = (address) => Search._index.texts[Search._index.docnames.indexOf(address)] ?? "";
 
   const plain = (name) => name.toLowerCase().replaceAll("-", " ").trim();
-  // An entry of the glossary has the name that is its title, others, and those in Chinese.
+  // An entry of the glossary has the name that is its title, others, and those in another language.
+  const others = new RegExp(`(?:${phrases.names.split(/[,，] ?/).join("|")})[:：] ?([^.。]+)[.。]`, "g");
   const namesOf = (title, text) =>
-    [title, ...[...text.matchAll(/(?:Also|Chinese): ([^.]+)\./g)].flatMap((found) => found[1].split(","))].map(plain);
+    [title, ...[...text.matchAll(others)].flatMap((found) => found[1].split(/[,，]/))].map(plain);
 
   // The entry of the glossary that has this name comes first; then a title that has the words, that of a chapter before
   // that of a section; then who says them most often.

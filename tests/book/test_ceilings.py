@@ -31,3 +31,9 @@ def test_a_complete_chapter_has_pictures_and_sentences_and_a_summary_that_says_m
     assert not said_again, (
         f"book/{chapter}.md: the summary is a table, a picture or questions, each with a link, and not {said_again}"
     )
+
+
+def test_words_without_blanks_are_counted_by_their_characters() -> None:
+    han = "误差只剩37.5倍，准确率是**99.9%**。见[第2章](self-attention.ipynb#误差)的 softmax。"
+    assert count_words(han) == 9 + 4  # 13 characters; two shares, a number and a name
+    assert count_words("我 likes 苹果, and $x$ costs 3.") == 7

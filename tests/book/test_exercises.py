@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from book_site.phrases import EXERCISES, SOLUTION
+from book_site.phrases import DEBUG, EXERCISE, EXERCISES, KINDS, SOLUTION
 
 from tests.book.chapters import cells, each_chapter, find, get_printed, is_solution
 from tests.book.names import list_names, parse
@@ -14,8 +14,8 @@ from tests.book.names import list_names, parse
 pytestmark = pytest.mark.recipe("An exercise")
 
 HEADING = re.compile(r"^#{1,6} .*", re.MULTILINE)
-EXERCISE = re.compile(r"### (Exercise \d+\.(\d+)) · \S")
-KIND = re.compile(r"\s*\*(Predict|Build|Debug|Measure|Extended)\b")
+TITLE = re.compile(rf"### ({EXERCISE} \d+\.(\d+)) · \S")
+KIND = re.compile(rf"\s*\*({'|'.join(KINDS)})(?![A-Za-z0-9_])")
 
 
 @dataclass
@@ -45,17 +45,17 @@ def read_exercises(chapter: str) -> list[Exercise]:
             if heading[0].startswith(("# ", "## ")):
                 inside = heading[0] == f"## {EXERCISES}"
             elif inside and heading[0] != f"#### {SOLUTION}":
-                title = EXERCISE.match(heading[0])
+                title = TITLE.match(heading[0])
                 assert title and title[2] == str(len(found) + 1), (
-                    f"{where}: {heading[0]!r} should begin with '### Exercise <chapter>.{len(found) + 1} · '"
+                    f"{where}: {heading[0]!r} should begin with '### {EXERCISE} <chapter>.{len(found) + 1} · '"
                 )
                 kind = KIND.match(cell.source, heading.end())
                 assert kind, (
-                    f"{find(chapter, title[1])}, {title[1]}: the task begins with its kind: *Predict*, *Build*, "
-                    "*Debug*, *Measure* or *Extended*"
+                    f"{find(chapter, title[1])}, {title[1]}: the task begins with its kind: one of "
+                    f"{', '.join(f'*{known}*' for known in KINDS)}"
                 )
                 found.append(Exercise(title[1], kind[1]))
-            assert inside or "Exercise " not in heading[0], f"{where}: {heading[0]!r} is not below '## Exercises'"
+            assert inside or f"{EXERCISE} " not in heading[0], f"{where}: {heading[0]!r} is not below '## {EXERCISES}'"
     return found
 
 
@@ -92,6 +92,6 @@ def test_each_exercise_is_checked_twice(chapter: str) -> None:
 def test_the_stored_checks_print_what_a_reader_begins_and_ends_with(chapter: str) -> None:
     for exercise in read_exercises(chapter):
         for where, cell in exercise.code:
-            wanted = "✓" if is_solution(cell) else "✗" if exercise.kind == "Debug" else "not attempted yet"
+            wanted = "✓" if is_solution(cell) else "✗" if exercise.kind == DEBUG else "not attempted yet"
             printed, calls = get_printed(cell), cell.source.count("d2l.check(")
             assert printed.count(wanted) == calls, f"{where}: its check should print {wanted!r}, not {printed!r}"

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from book_site.phrases import EXERCISES, PREREQUISITES
+from book_site.phrases import EXERCISES, EXPLAINED, PREREQUISITES
 from book_site.references import ORDINARY
 
 from tests.book.chapters import COMPLETE, each_chapter, read_text
@@ -14,7 +14,7 @@ from tools.notebooks import read as read_file
 pytestmark = pytest.mark.recipe("A chapter")
 
 ORDER = list_chapters()
-ENTRY = re.compile(r"^## (.+)\n\n.+ Explained in \[.+\]\(\.\./notebooks/([\w-]+)\.ipynb", re.MULTILINE)
+ENTRY = re.compile(rf"^## (.+)\n\n.+[ 。]{EXPLAINED} ?\[.+\]\(\.\./notebooks/([\w-]+)\.ipynb", re.MULTILINE)
 GLOSSARY = read_file(TEXTS / "glossary.md") or ""  # a small book has none
 # A term, and its chapter; one that is being written may explain what older ones use.
 EXPLAINED = {term: name for term, name in ENTRY.findall(GLOSSARY) if name in COMPLETE}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from book_site.phrases import CHAPTER
 
 from tools.notebooks import TEXTS, list_chapters
 
@@ -63,7 +64,7 @@ def test_an_entry_can_be_found_and_is_printed_as_it_was_written(work: Work) -> N
     assert not unprotected, f"{work.key}: {unprotected[0]!r} loses its capital without braces"  # type: ignore[index]
 
 
-NUMBERED = re.compile(r"\[[Cc]hapter (\d+)\]\((?:\.\./notebooks/)?([\w-]+)\.ipynb")
+NUMBERED = re.compile(r"\[(?i:" + CHAPTER.format(r"(\d+)") + r")\]\((?:\.\./notebooks/)?([\w-]+)\.ipynb")
 
 
 def test_a_link_that_names_the_number_of_a_chapter_leads_there() -> None:

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-NUMBER = re.compile(r"(?<![\w.^_{])\d[\d,]*(?:\.\d+)?(?!\w)")
+from book_site.phrases import EXERCISE, name_numbers
+
+NUMBER = re.compile(r"(?<![A-Za-z0-9_.^{])[0-9][0-9,]*(?:\.[0-9]+)?(?![A-Za-z0-9_])")  # 误差只剩37.5倍
 # What holds numbers that are no statements: formulas, code, links, citations, names of equations and of exercises.
 _NO_SENTENCE = re.compile(
     r"\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$|`[^`]*`|\]\([^)]*\)|https?://\S+|<[^>]*>|\[[^\]]*\d{4}[a-z]?[^\]]*\]"
-    r"|\(\d+\.\d+\)|[Ee]xercises? \d+\.\d+(?: (?:to|and) \d+\.\d+)?|Python 3\.\d+",
+    r"|\(\d+\.\d+\)|Python 3\.\d+|" + name_numbers(EXERCISE, r"\d+\.\d+"),
     re.DOTALL,
 )
-_SECTION = re.compile(r"(?m)^(## |### Exercise)")
+_SECTION = re.compile(rf"(?m)^(## |### {EXERCISE})")
 SMALL, YEARS = 12, range(1900, 2031)  # whole numbers up to here count things that stand before the reader's eyes
 
 
@@ -45,7 +47,8 @@ def find_numbers(notebook: Any) -> Iterator[Told]:
         text = _NO_SENTENCE.sub(lambda found: " " * len(found[0]), cell.source)
         for found in NUMBER.finditer(text):
             written = found[0].rstrip(",")
-            told = Told(written, i, found.start(), text[found.start() + len(written) :].lstrip().startswith("%"))
+            share = text[found.start() + len(written) :].lstrip().startswith(("%", "％"))
+            told = Told(written, i, found.start(), share)
             if told.decimals or (told.value > SMALL and int(told.value) not in YEARS):
                 yield told
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from book_site.phrases import EXERCISE
 
 import d2lmini as d2l
 from tools.notebooks import NOTEBOOKS
@@ -21,7 +22,7 @@ def read(chapter: str) -> tuple[list[str], list[str]]:
     before, names, again = [], [], False
     for cell in nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", as_version=4).cells:
         if cell.cell_type != "code":
-            heading = re.search(r"^### Exercise .*", cell.source, re.MULTILINE)
+            heading = re.search(rf"^### {EXERCISE} .*", cell.source, re.MULTILINE)
             again = "From an empty cell" in heading[0] if heading else again
             continue
         asked = re.findall(r'd2l\.check\("([^"]+)"', cell.source)

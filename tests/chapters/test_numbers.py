@@ -7,11 +7,12 @@ from typing import Any
 
 import nbformat
 import pytest
+from book_site.phrases import EXERCISE
 
 from tests.chapters.sentences import find_numbers, is_measured
 from tools.notebooks import NOTEBOOKS
 
-BEGINS = re.compile(r"^(?=## |### Exercise)", re.MULTILINE)
+BEGINS = re.compile(rf"^(?=## |### {EXERCISE})", re.MULTILINE)
 ELSEWHERE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))
 
 
@@ -25,7 +26,25 @@ def read(chapter: str) -> Any:
     return notebook
 
 
-@pytest.mark.parametrize("chapter", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+each_chapter = pytest.mark.parametrize("chapter", sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+
+
+@each_chapter
+def test_the_numbers_of_a_chapter_are_seen(chapter: str) -> None:
+    seen = len(list(find_numbers(read(chapter))))
+    assert seen >= 5, (
+        f"{chapter}: its sentences tell {seen} numbers: a chapter measures, or find_numbers sees none of them"
+    )
+
+
+def test_a_number_beside_han_characters_is_seen() -> None:
+    text = "误差只剩37.5倍，准确率是99.9％，共4,096个；norm20不算。"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+    told = [(number.text, number.share) for number in find_numbers(notebook)]
+    assert told == [("37.5", False), ("99.9", True), ("4,096", False)]
+
+
+@each_chapter
 def test_a_number_in_a_sentence_was_measured_or_comes_from_somewhere(chapter: str) -> None:
     notebook, elsewhere = read(chapter), ELSEWHERE.get(chapter, {})
     unmeasured = {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from book_site.phrases import EXERCISE
 
 import d2lmini as d2l
 from tools.notebooks import list_chapters
@@ -82,7 +83,7 @@ def test_the_signature_is_the_one_that_the_notation_names(name: str) -> None:
 @pytest.mark.recipe("A course of your own")
 def test_exercises_have_the_number_of_their_chapter() -> None:
     for number, name in enumerate(list_chapters(), 1):
-        for named in re.finditer(r"^### Exercise (\d+)\.\d+", CHAPTERS[name], re.MULTILINE):
+        for named in re.finditer(rf"^### {EXERCISE} (\d+)\.\d+", CHAPTERS[name], re.MULTILINE):
             line = CHAPTERS[name].count("\n", 0, named.start()) + 1
             assert int(named[1]) == number, (
                 f"book/{name}.md:{line}: {named[0]!r}, but by _toc.yml this is chapter {number}"

@@ -12,6 +12,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from book_site.phrases import PREDICT
 
 from tools import student
 from tools.notebooks import NOTEBOOKS
@@ -79,7 +80,7 @@ def test_all_else_is_there(edition: Path, chapter: str) -> None:
 def test_what_is_to_be_predicted_is_not_shown_and_all_else_is(edition: Path, chapter: str) -> None:
     original = [cell for cell in read(NOTEBOOKS, chapter).cells if not is_solution(cell)]
     changed = [i for i, cell in enumerate(read(edition / "notebooks", chapter).cells) if cell != original[i]]
-    asked = [i for i, cell in enumerate(original) if cell.source.split("\n\n")[-1].startswith("**Predict")]
+    asked = [i for i, cell in enumerate(original) if cell.source.split("\n\n")[-1].startswith(f"**{PREDICT}")]
     assert asked and {max(j for j in asked if j < i) for i in changed} == {*asked}
     assert all(not read(edition / "notebooks", chapter).cells[i].outputs for i in changed)
 

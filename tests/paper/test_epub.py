@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from book_site.phrases import DOUBTS
 from lxml import etree
 
 from tests.paper.chapters import CHINESE, RAW, list_exercises, read_text, read_title
@@ -129,7 +130,7 @@ def test_each_solution_and_each_doubt_is_folded_where_it_belongs(pages: dict[str
     assert len(solved) == len(list_exercises())
     for name in list_chapters():
         doubts = find(page_of(pages, name), folded.format("check"))
-        assert len(doubts) == read_text(name).count("\n#### Does this hold?\n")
+        assert len(doubts) == read_text(name).count(f"\n#### {DOUBTS}\n")
 
 
 def test_epubcheck_finds_no_error() -> None:

@@ -10,6 +10,7 @@ import tinycss2
 from book_site import formulas
 from book_site.formulas import set_formula
 from book_site.languages import mark_page
+from book_site.phrases import name_numbers, read_language, read_phrases
 from book_site.styles import Site, drop_unread, keep_used
 from docutils import nodes
 
@@ -85,3 +86,37 @@ def test_properties_and_motions_go_if_nothing_names_them() -> None:
     assert (
         drop_unread(read + '--gone:url(";");--b:1}@keyframes gone{to{top:0}}', Site(Path(), [PAGE])) == read + "--b:1}"
     )
+
+
+ENGLISH = '[en]\nsummary = "Summary"\n[en.scripts]\nclose = "Close"\n'
+# What is wrong with a second language, and what it is told.
+TABLES = {
+    '[zh]\nsummary = "小结"\n': "'zh' lacks 'scripts', lacks 'close'",
+    '[zh]\nsummary = ""\n[zh.scripts]\nclose = "关闭"\n': "'zh' lacks 'summary'",
+    '[zh]\nsummary = "小结"\nsumary = "小结"\n[zh.scripts]\nclose = "关闭"\n': "'zh' has 'sumary', which English lacks",
+    "": "language must be one of en, got 'zh'",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_language_with_other_phrases_than_english_is_refused(table: str) -> None:
+    with pytest.raises(ValueError, match=TABLES[table]):
+        read_phrases("zh", ENGLISH + table)
+
+
+def test_a_second_language_is_a_table_more() -> None:
+    table = ENGLISH + '[zh]\nsummary = "小结"\n[zh.scripts]\nclose = "关闭"\n'
+    assert read_phrases("zh", table) == ({"summary": "小结"}, {"close": "关闭"})
+    assert [read_language(text) for text in ("sphinx:\n  config:\n    language: zh_CN\n", "")] == ["zh_CN", "en"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "found"),
+    [
+        ("Chapter {}", "See chapters 3, 4 and 12.", "chapters 3, 4 and 12"),
+        ("第{}章", "见第3章。", "第3章"),
+        ("练习", "见练习1.2。", "练习1"),
+    ],
+)
+def test_what_has_a_number_is_found_in_any_language(phrase: str, text: str, found: str) -> None:
+    assert re.findall(name_numbers(phrase, r"\d+"), text) == [found]

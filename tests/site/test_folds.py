@@ -6,6 +6,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from book_site.phrases import PREDICT, SCRIPTS
 
 from tests.site.checks import check_width
 from tests.site.pages import CHAPTERS, COMPLETE, FILES, soup
@@ -30,12 +31,12 @@ def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter() -> No
 def test_each_prediction_that_a_cell_answers_is_covered(page: str) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)
     text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    asked, covers = len(re.findall(r"\*\*Predict\b", text)), soup(page).select("details.guess")
+    asked, covers = len(re.findall(rf"\*\*{PREDICT}(?![A-Za-z0-9_])", text)), soup(page).select("details.guess")
     assert asked - 3 <= len(covers) <= asked, "few are answered by a sentence instead of a cell"
     assert asked > 3 or page not in COMPLETE, f"{page}: {asked} predictions"
     for cover in covers:
         assert cover.select(".cell_output") and not cover.get("open")
-        assert re.search("Predict", soup(page).find(id=cover["data-question"]).get_text())
+        assert re.search(PREDICT, soup(page).find(id=cover["data-question"]).get_text())
         *_, last = cover.find_all(recursive=False)
         after = cover.find_next_sibling()
         tells = last.name != "p" and after is not None and after.name == "div" and after.select_one(".cell_output")
@@ -74,12 +75,13 @@ def test_a_guess_is_kept_and_stands_beside_what_came_out(browser: Any, server: s
         open_page(window, server + SECOND)
         together = window.locator("details.guesses")
         assert not together.is_visible()
-        window.get_by_role("textbox", name="Your guess").first.fill("<b>twelve</b>")
+        window.get_by_role("textbox", name=SCRIPTS["guess"]).first.fill("<b>twelve</b>")
         window.keyboard.press("Enter")
         cover = window.locator("details.guess[open]")
-        assert "You guessed: <b>twelve</b>" in cover.inner_text() and "weights in sevenths" in cover.inner_text()
+        assert f"{SCRIPTS['guessed']} <b>twelve</b>" in cover.inner_text()
+        assert "weights in sevenths" in cover.inner_text()
         open_page(window, server + SECOND)
-        assert window.get_by_role("textbox", name="Your guess").first.input_value() == "<b>twelve</b>"
+        assert window.get_by_role("textbox", name=SCRIPTS["guess"]).first.input_value() == "<b>twelve</b>"
         together.locator("> summary").press("Enter")
         [row] = together.locator("tbody tr").all()
         cells = [re.sub(r"\s+", " ", text) for text in row.locator("td").all_inner_texts()]

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
-from book_site.phrases import DOUBTS
+from book_site.phrases import DOUBTS, EXERCISE, SHOW_SOLUTION, SOLUTION
 from bs4 import BeautifulSoup
 from PIL import Image
 
@@ -17,7 +17,7 @@ from tools.notebooks import NOTEBOOKS, ROOT, TEXTS
 
 STYLE, RULES = ((ROOT / f"d2lmini/figures/{name}").read_text("utf-8") for name in ("style.mplstyle", "dark.css"))
 DARK = dict(re.findall(r"fill: (#\w+)\".*? fill: (#\w+)", RULES))
-MACHINERY = re.compile(r"# NBVAL_[A-Z_]+\n|# @title Solution\n|@title ")
+MACHINERY = re.compile(rf"# NBVAL_[A-Z_]+\n|# @title {SOLUTION}\n|@title ")
 
 
 def squeeze(text: str) -> str:
@@ -77,15 +77,15 @@ def test_a_page_shows_what_the_notebook_holds(page: str) -> None:
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_each_solution_is_folded_and_named(page: str) -> None:
     parsed = soup(page)
-    exercises = [h.get_text() for h in parsed.find_all("h3") if h.get_text().startswith("Exercise")]
+    exercises = [h.get_text() for h in parsed.find_all("h3") if h.get_text().startswith(EXERCISE)]
     solutions = parsed.select("details.solution")
     assert len(exercises) == len(solutions), f"{page}: {len(exercises)} exercises, {len(solutions)} solutions"
     assert len(exercises) >= 3 or page not in COMPLETE, (
         f"book/{Path(page).stem}.md: {len(exercises)} exercises; _config.yml, complete_chapters, asks for at least 3"
     )
     for exercise, solution in zip(exercises, solutions, strict=True):
-        number = re.match(r"Exercise [\d.]+", exercise)
-        assert number and solution.summary.get_text() == f"Show the solution of {number[0]}"
+        number = re.match(rf"{EXERCISE} [\d.]+", exercise)
+        assert number and solution.summary.get_text() == SHOW_SOLUTION.format(number[0])
         assert solution.select(".cell") and "✓" in solution.get_text()
     doubts = [fold.summary.get_text() for fold in parsed.select("details.check")]
     text = (TEXTS / f"{Path(page).stem}.md").read_text("utf-8")

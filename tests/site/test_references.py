@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from book_site.phrases import EXERCISE, FIGURE
 
 from tests.site.pages import CHAPTERS, COMPLETE, FILES, PAGES, SETTINGS, ids, soup
 
 
 def chapter_number(page: str) -> str:
-    exercise = next(h for h in soup(page).find_all("h3") if h.get_text().startswith("Exercise "))
+    exercise = next(h for h in soup(page).find_all("h3") if h.get_text().startswith(f"{EXERCISE} "))
     return re.findall(r"\d+", exercise.get_text())[0]
 
 
@@ -22,7 +23,7 @@ def test_figures_are_numbered_and_have_captions() -> None:
         for number, figure in enumerate(figures, start=1):
             name = f"{chapter_number(page)}.{number}"
             caption = re.sub(r"\s+", " ", figure.figcaption.get_text()).strip(" #")
-            assert re.fullmatch(rf"Figure {name}\. [A-Z].{{8,}}\.", caption), f"{page}: {caption}"
+            assert re.fullmatch(rf"{FIGURE.format(name)}\. [A-Z].{{8,}}\.", caption), f"{page}: {caption}"
 
 
 @pytest.mark.parametrize("page", PAGES)

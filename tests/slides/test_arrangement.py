@@ -100,3 +100,8 @@ def test_the_notes_have_all_the_text_that_is_not_folded() -> None:
 def test_a_sentence_ends_where_a_reader_ends_it() -> None:
     sentences = ["No.", "See [a. B](x.ipynb) and Li et al. (2020).", "(An aside.)", "The **end**.", "**Now.** What?"]
     assert split_sentences(" ".join(sentences)) == [*sentences[:4], "**Now.**", "What?"]
+
+
+def test_a_sentence_in_chinese_ends_without_a_blank() -> None:
+    sentences = ["谁在吃？", "误差只剩37.5倍（见图。它很小）。", "（旁白。）", "“对！”", "结束"]
+    assert split_sentences("".join(sentences)) == sentences

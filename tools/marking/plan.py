@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import nbformat
+from book_site.phrases import EXERCISE
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
@@ -88,7 +89,7 @@ def number_exercises() -> dict[str, str]:
         number = ""
         for cell in nbformat.read(NOTEBOOKS / f"{chapter}.ipynb", 4).cells:
             if cell.cell_type == "markdown":
-                number = [number, *re.findall(r"^### Exercise (\d+\.\d+)", cell.source, re.MULTILINE)][-1]
+                number = [number, *re.findall(rf"^### {EXERCISE} (\d+\.\d+)", cell.source, re.MULTILINE)][-1]
             elif cell.cell_type == "code" and number and not is_aside(cell):
                 found |= dict.fromkeys(list_checks(cell.source), number)
     return found

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from book_site.folds import raw
-from book_site.phrases import DOUBTS, SOLUTION
+from book_site.phrases import CHAPTER, DOUBTS, SOLUTION
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.config import Config
@@ -105,7 +105,7 @@ def head_of(section: nodes.section) -> str:
 def list_contents(section: nodes.section, depth: int) -> nodes.list_item:
     """An entry of the contents, and those of its sections down to `depth`."""
     target = section["ids"][0]
-    number = [nodes.Text(section["number"].split()[1] + "\u2002")] if is_chapter(section) else []
+    number = [nodes.Text(re.findall(r"\d+", section["number"])[0] + "\u2002")] if is_chapter(section) else []
     entry = nodes.paragraph("", "", link_to(target, *number, *copy_title(section)), page_of(target))
     item = nodes.list_item("", entry)
     inside = [child for child in section.children if isinstance(child, nodes.section)] if depth else []
@@ -149,7 +149,7 @@ def arrange_book(tree: nodes.document, parts: Parts, config: Config) -> None:
     chapters = [name for _, names in parts for name in names if name.startswith("notebooks/")]
     for number, name in enumerate(chapters, start=1):  # their formulas and exercises are numbered so
         sections[name]["classes"].append("chapter")
-        sections[name]["number"] = f"Chapter {number}"
+        sections[name]["number"] = CHAPTER.format(number)
     introduction = next(iter(tree.findall(nodes.section)))
     for empty in [node for node in introduction.findall(nodes.compound) if "toctree-wrapper" in node["classes"]]:
         empty.parent.remove(empty)

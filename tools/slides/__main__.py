@@ -10,6 +10,7 @@ import nbformat
 import yaml
 from book_site.fonts import find_file, write_fonts
 from book_site.formulas import write_font
+from book_site.phrases import CHAPTER
 from jinja2 import Environment, FileSystemLoader
 from nbconvert.exporters import SlidesExporter
 from nbformat import NotebookNode
@@ -58,7 +59,7 @@ def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> d
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
     opening = text.partition("\n\n")[0]
-    resources = {"metadata": {"name": name}, "title": title, "book": book, "kicker": f"Chapter {number}"}
+    resources = {"metadata": {"name": name}, "title": title, "book": book, "kicker": CHAPTER.format(number)}
     html, _ = exporter.from_notebook_node(notebook, {**resources, "sheets": SHEETS, "scripts": SCRIPTS})
     (FOLDER / f"{name}.html").write_text(html, "utf-8")
     return {"name": name, "title": to_line(title), "opening": to_line(opening), "slides": html.count("<section ")}

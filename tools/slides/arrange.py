@@ -60,7 +60,7 @@ def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Bl
         return [], []
     if block.kind != "paragraph" or block.source.startswith(f"**{TAKEAWAY}") or above == "title":
         return [shorten(block)], []
-    leads = below.kind in ("math_block", "predict") or (below.cell is not None and block.source[-1] == ":")
+    leads = below.kind in ("math_block", "predict") or (below.cell is not None and block.source[-1] in ":：")
     sentences, fit = split_sentences(block.source), 1 if above == "picture" else 2
     most = max(1, len(sentences) - leads)
     first = next((n for n in range(most, 1, -1) if count_lines(" ".join(sentences[:n])) <= fit), 1)

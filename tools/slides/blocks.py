@@ -14,9 +14,10 @@ from tools.slides.markup import PARSER
 LONG = 520  # letters of a list; of a longer one each item shows its first sentence
 # What has no end of a sentence within; a whole sentence in parentheses keeps its own.
 CLOSED = re.compile(
-    r"\$[^$]+\$|`[^`]+`|\[[^\]]*\]\([^)]*\)|\((?:[^()]*[.?!](\))|[^()]*\))|\bet al\. |\be\.g\. |\bi\.e\. |\*\*\d+\. "
+    r"\$[^$]+\$|`[^`]+`|\[[^\]]*\]\([^)]*\)|[(（](?:[^()（）]*[.?!。？！]([)）])|[^()（）]*[)）])"
+    r"|\bet al\. |\be\.g\. |\bi\.e\. |\*\*\d+\. "
 )
-SENTENCE = re.compile(r".+?(?:[.?!][*”)]*(?=\s)|$)")
+SENTENCE = re.compile(r".+?(?:[.?!][*”)]*(?=\s)|[。？！][*”」）)]*|$)")
 MOST_LINES = 12  # of code that is shown
 PICTURES = {"image/svg+xml", "image/png", "text/html"}  # figures and tables
 

@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from book_site.phrases import RUNNING_TIME
+from book_site.phrases import RUNNING_TIME, RUNS_IN
 
 from .references import list_parts
 
@@ -17,7 +17,7 @@ def read_opening(notebook: dict[str, Any]) -> tuple[str, str, str]:
     """The title of a chapter, its first paragraph and its running time."""
     text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
     title, opening, *rest = text.removeprefix("# ").split("\n\n", 2)
-    time = re.search(rf"\*\*{RUNNING_TIME}\*\*: (.+?)\.", "\n\n".join(rest))
+    time = re.search(rf"\*\*{RUNNING_TIME}\*\*[:：] ?(.+?)[.。]", "\n\n".join(rest))
     return title, opening, time[1] if time else ""
 
 
@@ -53,14 +53,14 @@ class ChapterCards(SphinxDirective):
     def write_line(self, name: str) -> str:
         """A chapter in the words of its card."""
         title, opening, time = read_opening(self.read_chapter(name))
-        return f"[](/{name}.ipynb){'' if title.endswith('?') else '.'} {opening} Runs in {time}."
+        return f"[](/{name}.ipynb){'' if title.endswith(('?', '？')) else '.'} {opening} {RUNS_IN.format(time)}"
 
     def make_card(self, name: str) -> nodes.list_item:
         """The card of one chapter; its title is the link, its picture says nothing that the text does not."""
         notebook = self.read_chapter(name)
         title, opening, time = read_opening(notebook)
         head, _, tail = title.partition(": ")
-        text = f"**[{head}](/{name}.ipynb)** {tail}\n\n{opening}\n\nRuns in {time}."
+        text = f"**[{head}](/{name}.ipynb)** {tail}\n\n{opening}\n\n{RUNS_IN.format(time)}"
         card = nodes.list_item("", nodes.container("", *self.parse_text_to_nodes(text)))
         svg = find_picture(notebook)
         if svg:

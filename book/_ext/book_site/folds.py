@@ -8,7 +8,7 @@ from typing import Any, cast
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from book_site.phrases import DOUBTS, EXERCISE, SOLUTION
+from book_site.phrases import DOUBTS, EXERCISE, EXERCISES, SHOW_SOLUTION, SOLUTION, SUMMARY
 
 from .package import name_wheel
 
@@ -39,7 +39,7 @@ def fold_sections(app: Sphinx, doctree: nodes.document) -> None:
         if kind is None:
             continue
         above = section.parent.next_node(nodes.title).astext().partition(" · ")[0]
-        summary = title.astext() if kind == "check" else f"Show the solution of {above}"
+        summary = title.astext() if kind == "check" else SHOW_SOLUTION.format(above)
         opens = f'<details class="{kind}"><summary>{escape(summary)}</summary>'
         section.replace_self([raw(opens), *section.children[1:], raw("</details>")])
 
@@ -133,3 +133,12 @@ def mark_kinds(app: Sphinx, doctree: nodes.document) -> None:
         exercise = section.next_node(nodes.title).astext().startswith(f"{EXERCISE} ")
         if exercise and tasks and isinstance(tasks[0][0], nodes.emphasis):
             tasks[0][0]["classes"].append("kind")
+
+
+def name_sections(app: Sphinx, doctree: nodes.document) -> None:
+    """Give the sections that scripts look for the same ids in each language."""
+    names = {SUMMARY: "summary", EXERCISES: "exercises"}
+    for section in doctree.findall(nodes.section):
+        name = names.get(section.next_node(nodes.title).astext())
+        if name and name not in section["ids"]:
+            section["ids"].append(name)

@@ -39,11 +39,8 @@ ALWAYS: Hooks = [
 ]
 SITE: Hooks = [
     ("config-inited", 500, [theme.adjust_theme, theme.drop_thebe, description.name_home]),
-    (
-        "doctree-read",
-        400,
-        [folds.fold_drawing, folds.name_folded_code, folds.drop_machinery, folds.mark_kinds, folds.link_pages],
-    ),
+    ("doctree-read", 400, [folds.fold_drawing, folds.name_folded_code, folds.drop_machinery]),
+    ("doctree-read", 400, [folds.mark_kinds, folds.name_sections, folds.link_pages]),
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 500, [theme.mark_columns]),
@@ -73,7 +70,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         search.write_index(app, folder)
     fonts.write_fonts(folder, folder / "_static/fonts")
     formulas.write_font(folder, folder / "_static/math.woff2")
-    edit_pages(folder, languages.mark_page)
+    edit_pages(folder, languages.mark_page, theme.hand_phrases)
     if app.builder.name == "html":
         description.write_sitemap(app, folder)
         description.store_cover(root, folder)

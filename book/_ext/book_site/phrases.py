@@ -1,8 +1,49 @@
-"""The phrases by which the book's texts are read. A translation changes them here, and in its texts."""
+"""The phrases by which the book's texts are read, in its language. A translation adds its own to the table."""
 
-SUMMARY = "Summary"  # the heading of the last section above the exercises
-EXERCISES, EXERCISE, SOLUTION = "Exercises", "Exercise", "Solution"  # headings of levels 2, 3 and 4
-DOUBTS = "Does this hold?"  # the heading of level 4 above what is folded at the end of a section
-PREDICT = "Predict"  # how a question begins, in bold
-TAKEAWAY = "In one sentence."  # how the sentence of a section begins, in bold
-PREREQUISITES, RUNNING_TIME = "Prerequisites", "Running time"  # in bold, below the title
+import re
+import tomllib
+from pathlib import Path
+
+TABLE = Path(__file__).with_suffix(".toml")
+CONFIG = Path(__file__).parents[3] / "_config.yml"
+
+
+def read_language(config: str) -> str:
+    """The language that `_config.yml` sets, or English."""
+    found = re.search(r"^ +language: *[\"']?(\w+)", config, re.MULTILINE)
+    return found[1] if found else "en"
+
+
+def read_phrases(language: str, table: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The phrases of a language that Python has, and those that scripts have, by the names that they have in English.
+
+    Raises:
+        ValueError: if the table lacks the language, or the language a phrase, or if it has one that English lacks.
+    """
+    tables = tomllib.loads(table)
+    if language not in tables:
+        raise ValueError(f"language must be one of {', '.join(tables)}, got {language!r}")
+    english, own = ({**held, **held.get("scripts", {})} for held in (tables["en"], tables[language]))
+    wrong = [f"lacks {name!r}" for name in english if not own.get(name)]
+    wrong += [f"has {name!r}, which English lacks" for name in own if name not in english]
+    if wrong:
+        raise ValueError(f"phrases.toml: the language {language!r} {', '.join(wrong)}")
+    scripts = tables[language].pop("scripts")
+    return tables[language], scripts
+
+
+OWN, SCRIPTS = read_phrases(read_language(CONFIG.read_text("utf-8")), TABLE.read_text("utf-8"))
+SUMMARY, DOUBTS, TAKEAWAY = OWN["summary"], OWN["doubts"], OWN["takeaway"]
+EXERCISES, EXERCISE, SOLUTION = OWN["exercises"], OWN["exercise"], OWN["solution"]
+PREDICT, DEBUG, *_ = KINDS = [OWN[kind] for kind in ("predict", "debug", "build", "measure", "extended")]
+PREREQUISITES, RUNNING_TIME = OWN["prerequisites"], OWN["running_time"]
+CHAPTER, FIGURE, FORMULA = OWN["chapter"], OWN["figure"], OWN["formula"]
+EXPLAINED, RUNS_IN = OWN["explained"], OWN["runs_in"]
+ANSWER, SHOW_SOLUTION = OWN["answer"], OWN["show_solution"]
+
+
+def name_numbers(phrase: str, number: str) -> str:
+    """The regular expression of what a text names by one number or more: *Chapter 3*, *chapters 3 and 4*, 第3章."""
+    before, _, after = phrase.partition("{}")
+    more = rf"(?:(?:,| ?{OWN['to']}| ?{OWN['and']}) ?{number})*"
+    return rf"(?<![A-Za-z0-9_])(?i:{re.escape(before.strip())})s? ?{number}{more}{re.escape(after)}(?![A-Za-z0-9_])"

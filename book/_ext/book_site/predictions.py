@@ -1,14 +1,16 @@
 """A question that asks the reader to predict: what comes out, and what is said of it, is covered until it is opened."""
 
+import re
+
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from book_site.phrases import PREDICT, TAKEAWAY
+from book_site.phrases import ANSWER, PREDICT, SCRIPTS, TAKEAWAY
 
 from .folds import is_cell, raw
 
 # Only a script can do what it says; that it is there from the start keeps the text below in its place.
-SWITCH = '<button type="button" class="cover-switch pst-js-only" data-covered="true">Answers: covered</button>'
+SWITCH = f'<button type="button" class="cover-switch pst-js-only" data-covered="true">{SCRIPTS["covered"]}</button>'
 SAID = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.math_block)
 
 
@@ -37,14 +39,14 @@ def find_answer(after: list[nodes.Node]) -> list[nodes.Element]:
     answer: list[nodes.Element] = []
     for node, following in zip(after, [*after[1:], None], strict=True):
         asks = isinstance(node, nodes.paragraph) and (is_prediction(node) or is_takeaway(node))
-        leads = node.astext().endswith(":") and following is not None and is_cell(following)
+        leads = node.astext().endswith((":", "：")) and following is not None and is_cell(following)
         if isinstance(node, nodes.section) or asks or (answer and leads):
             break
         shown = [part for part in node.children if is_cell(part, "cell_code_output")]
         if not answer and is_cell(node):
             answer += shown
         elif is_cell(node) and not shown:  # it begins something new, and so does the text that leads to it
-            return answer[:-1] if answer and answer[-1].astext().endswith(":") else answer
+            return answer[:-1] if answer and answer[-1].astext().endswith((":", "：")) else answer
         elif answer and ((is_cell(node) and not is_panel(node)) or isinstance(node, SAID)):
             answer.append(node)
         elif answer:
@@ -56,7 +58,7 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
     """Put what comes out, and the paragraph that says it, into <details> below the question."""
     questions = [node for node in doctree.findall(nodes.paragraph) if is_prediction(node)]
     for number, question in enumerate(questions):
-        question["classes"] += ["predict", *(["one"] if question.astext().count("?") == 1 else [])]
+        question["classes"] += ["predict", *(["one"] if len(re.findall("[?？]", question.astext())) == 1 else [])]
         for strong in filter(is_marker, question.findall(nodes.strong)):
             strong["classes"].append("marker")
         section = question.parent
@@ -69,7 +71,7 @@ def cover_answers(app: Sphinx, doctree: nodes.document) -> None:
         for node in following:
             section.remove(node)
         question["ids"].append(f"prediction-{number}")
-        summary = f'<details class="guess" data-question="prediction-{number}"><summary>What comes out?</summary>'
+        summary = f'<details class="guess" data-question="prediction-{number}"><summary>{ANSWER}</summary>'
         shown = nodes.container("", output, classes=["cell"])
         place = section.index(cell) + 1
         section[place:place] = [raw(summary), shown, *following, raw("</details>")]

@@ -9,8 +9,12 @@ from typing import Any, cast
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from book_site.phrases import FIGURE, FORMULA
+
 LINE, MARGIN = 68, 32  # characters of a line of text, and of one in the margin, which is 0.65 times as high
 EQUATION = re.compile(r"\((\d+\.\d+)\)")
+# A word, what it means, and the page that the last sentence names, in any language.
+ENTRY = re.compile(r"^## (.+)\n\n(.+?[.?)*”。？）]) ?[^[(*.。]+\[.+\]\(\.\./(\S+?)\.ipynb\S*\)[.。]$", re.MULTILINE)
 # What already leads somewhere, or is not prose.
 CLOSED = (nodes.reference, nodes.title, nodes.math, nodes.literal, nodes.literal_block, nodes.raw, nodes.caption)
 # Entries whose word has an everyday meaning as well, or another one beside the glossary's.
@@ -48,8 +52,7 @@ def list_equations(root: Path) -> dict[str, str]:
 def list_terms(root: Path) -> dict[str, tuple[str, str]]:
     """The words of the glossary in small letters: what each means, and the page that explains it."""
     path = root / "book/glossary.md"
-    text = path.read_text("utf-8") if path.exists() else ""
-    entries = re.findall(r"^## (.+)\n\n(.+?) [A-Z][a-z ]* in \[.+\]\(\.\./(\S+?)\.ipynb\S*\)\.$", text, re.MULTILINE)
+    entries = ENTRY.findall(path.read_text("utf-8")) if path.exists() else []
     plain = {term.lower(): (re.sub(r"[*`$\\]", "", meaning), page) for term, meaning, page in entries}
     return {term: entry for term, entry in plain.items() if term not in ORDINARY}
 
@@ -63,7 +66,7 @@ def number_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         figure["ids"].insert(0, f"figure-{name.replace('.', '-')}")
         caption = figure.next_node(nodes.caption)
         if caption is not None:
-            caption.insert(0, [nodes.strong("", f"Figure {name}."), nodes.Text(" ")])
+            caption.insert(0, [nodes.strong("", f"{FIGURE.format(name)}."), nodes.Text(" ")])
 
 
 def number_titles(app: Sphinx, doctree: nodes.document) -> None:
@@ -113,7 +116,7 @@ def link_formulas(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 pieces.append(nodes.Text(part))
             elif part in equations:
                 anchor = f"formula-{part.replace('.', '-')}"
-                pieces.append(link(app, docname, equations[part], anchor, f"({part})", f"Formula ({part})"))
+                pieces.append(link(app, docname, equations[part], anchor, f"({part})", f"{FORMULA} ({part})"))
             else:
                 pieces.append(nodes.Text(f"({part})"))
         if len(pieces) > 1:

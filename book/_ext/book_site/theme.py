@@ -1,11 +1,15 @@
 """What the theme cannot be told in _config.yml: one search box, no button that leads nowhere, no script of thebe."""
 
+import json
 import re
+from html import escape
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+
+from book_site.phrases import SCRIPTS
 
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 TIDIED = {
@@ -91,3 +95,9 @@ def tidy_page(html: str) -> str:
     for old, new in TIDIED.items():
         html = re.sub(old, new, html)
     return re.sub(r'<noscript>\s*<div class="admonition error">.*?</noscript>', NO_SEARCH, html, flags=re.DOTALL)
+
+
+def hand_phrases(html: str) -> str:
+    """Give a page the phrases that its scripts write."""
+    given = f'data-phrases="{escape(json.dumps(SCRIPTS, ensure_ascii=False))}" '
+    return re.sub(r'(?<=<html )(?=lang="[^"]*" data-content_root=)', lambda _: given, html)
