@@ -1,13 +1,40 @@
 """What a report says about an answer: one line for each value, cut where it is long, whatever the value is."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Any, Literal
 
 from torch import Tensor
 
 from d2lmini.figures.tables import Table
 
 _LONGEST = 240  # characters of an expected or given value
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What a check has found. Its text is the whole report.
+
+    Attributes:
+        result: "right", "wrong" or "not attempted".
+        report: the lines that are printed, without the table and the clue.
+        table: of a wrong answer, what was expected, came and differs, if it shows that.
+        clue: the last line for a wrong answer: its hint, or how to get one.
+        hint: what a wrong answer does; nothing for others.
+        stopped: why an answer did not come to its end, on one line; nothing if it did.
+    """
+
+    result: Literal["right", "wrong", "not attempted"]
+    report: str
+    table: Table | None = None
+    clue: str = ""
+    hint: str = ""
+    stopped: str = ""
+
+    def __repr__(self) -> str:
+        table = indent(repr(self.table), "  ") if self.table else ""
+        return "\n".join(filter(None, [self.report, table, self.clue]))
 
 
 class WrongAnswer(Exception):
@@ -26,6 +53,7 @@ class WrongAnswer(Exception):
         symptom: the property and what the answer gave instead, without the hint and the table.
         hint: as above.
         table: as above.
+        stopped: as of a verdict.
     """
 
     def __init__(
@@ -48,6 +76,7 @@ class WrongAnswer(Exception):
         self.symptom = "\n  ".join(lines)
         self.hint = hint
         self.table = table
+        self.stopped = ""
 
 
 class WrongForm(WrongAnswer):
