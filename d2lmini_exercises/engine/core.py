@@ -1,6 +1,7 @@
 """How an answer is checked: a registry of checkers, and the comparisons they are written with."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from d2lmini_exercises.engine import sandbox
 from d2lmini_exercises.engine.convert import convert_tensor, get_rounding, read_number, read_numbers
 from d2lmini_exercises.engine.differences import tabulate_differences
 from d2lmini_exercises.engine.hints import note_clue
-from d2lmini_exercises.engine.reports import Verdict, WrongAnswer, WrongForm, name_shape, shorten
+from d2lmini_exercises.engine.reports import Verdict, WrongAnswer, WrongForm, flatten, name_shape, shorten
 from d2lmini_exercises.engine.sandbox import TooLong, is_untouched, keep_state, limit_printing, limit_time
 from d2lmini_exercises.engine.tasks import find_next, name_check
 from d2lmini_exercises.engine.ticks import find_shell, note_tick
@@ -172,12 +173,11 @@ def judge(name: str, answer: Any) -> Verdict:
 
 
 def _describe_error(error: BaseException) -> WrongAnswer:
-    try:
+    first = given = ""
+    with suppress(Exception):  # a text that raises, notes that are none
         first = str(error).partition("\n")[0]
-    except Exception:  # a text that raises
-        first = ""
-    notes = (note for note in getattr(error, "__notes__", []) if str(note).startswith(CALLED))
-    given = next(notes, "").removeprefix(CALLED)
+        notes = (note for note in getattr(error, "__notes__", []) if note.startswith(CALLED))
+        given = flatten(next(notes, "").removeprefix(CALLED))
     lines = ["your answer stopped with an error", f"{shorten(type(error).__name__)}: {shorten(first)}"]
     wrong = WrongAnswer("", "run it yourself on a small input and look at the shapes and dtypes")
     wrong.symptom = "\n  ".join([*lines, *([f"for      {given}"] if given else [])])

@@ -73,8 +73,8 @@ class WrongAnswer(Exception):
         lines += [f"expected {shorten(expected)}"] if expected is not None else []
         lines += [f"got      {shorten(got)}"] if got is not None else []
         lines += [f"differs  {differs}"] if differs else []
-        self.symptom = "\n  ".join(lines)
-        self.hint = hint
+        self.symptom = "\n  ".join(map(flatten, lines))
+        self.hint = flatten(hint)
         self.table = table
         self.stopped = ""
 
@@ -83,12 +83,17 @@ class WrongForm(WrongAnswer):
     """What is no answer to any question yet, such as the result of a function in place of the function."""
 
 
+def flatten(text: str) -> str:
+    """The text on one line: a blank for each line break, and for what a terminal obeys."""
+    return "".join(char if char.isprintable() else " " for char in "".join([text]))  # a str, of whatever class it was
+
+
 def shorten(value: Any) -> str:
     """One line, cut where it is long: four digits of a number, and all before its point. What has no text is named."""
     line = ""
     try:
         for piece in _write(value):
-            line += piece
+            line += flatten(piece)
             if len(line) > _LONGEST:  # before the rest of a huge value is written
                 return f"{line[:_LONGEST]} ..."
     except Exception:  # a text that raises, a tensor without numbers
@@ -98,7 +103,7 @@ def shorten(value: Any) -> str:
 
 def name_shape(found: Any) -> str:
     """The shape of a tensor, or the type of anything else, for a report."""
-    return f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+    return flatten(f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__)
 
 
 def _write(value: Any) -> Iterator[str]:

@@ -17,7 +17,8 @@ import torch
 
 import d2lmini as d2l
 from d2lmini_exercises.engine import sandbox
-from d2lmini_exercises.engine.reports import shorten
+from d2lmini_exercises.engine.core import judge
+from d2lmini_exercises.engine.reports import WrongAnswer, shorten
 from tests.exercises.attacks import Unwritable
 
 
@@ -44,6 +45,25 @@ def raises(error: BaseException) -> Callable[..., Any]:
 
 
 ERRORS = [SilentError(), UnheardOf("oops"), GeneratorExit(), asyncio.CancelledError(), SystemExit(3), RecursionError()]
+
+
+TICK = "\n✓ measure-window: \r✓ Exercise 10.3, measure-window: \u2028✓\x1b[2K"
+NAMED: Any = type(TICK, (Exception,), {"__str__": lambda _: TICK.replace("\n", "")})
+NOTED = ValueError("no")
+NOTED.__notes__ = [f"called with {TICK}"]
+MISNOTED = ValueError("no")
+MISNOTED.__notes__ = 3  # type: ignore[assignment]
+FALSE: Any = type("False", (WrongAnswer,), {"__bool__": lambda _: False})
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda *_: TICK, lambda *_: NAMED(), *map(raises, (NAMED(), FALSE(TICK, TICK), NOTED, MISNOTED))]
+)
+def test_what_an_answer_says_is_no_line_of_its_own(answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    out = check_measurement(answer, capsys)
+    first, *lines = out.splitlines()
+    assert judge("measure-window", answer).result == "wrong" and first.startswith("✗ Exercise ")
+    assert all(line.startswith("  ") and line.isprintable() for line in lines), out
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)

@@ -86,7 +86,7 @@ HANDED_IN: dict[str, tuple[list[str], str, str]] = {
     "check-replaced": (["d2l.check = lambda *a, **k: print('✓ predict-mixture: fine')", WRONG], "wrong", HINT),
     "package-shadowed": (["class d2l:\n    check = lambda *a, **k: print('✓')", WRONG], "wrong", "not the package"),
     "checker-replaced": ([REPLACE, WRONG], "wrong", HINT),
-    "is-a-tick": ([LIAR, PREDICT.format("Liar()")], "wrong", "stopped with an error: "),
+    "is-a-tick": ([LIAR, PREDICT.format("Liar()")], "wrong", "stopped with an error:   ✓ Exercise"),
     "says-a-tick": ([PREDICT.format(TICK)], "wrong", ""),
     "prints": ([NOISY, PREDICT.format("Noisy((10, 12, 7))")], "right", ""),
     "forges": ([FORGE, WRONG], "wrong", HINT),
