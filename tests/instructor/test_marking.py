@@ -43,7 +43,9 @@ LIAR = f"""class Liar:
         raise type({TICK}, (BaseException,), {{}})({TICK})
     def __str__(self):
         return {TICK}"""
-NOISY = "class Noisy(list):\n    def __iter__(self):\n        print('✗ scores')\n        return super().__iter__()"
+NOISY = (
+    "class Noisy(list):\n    def __iter__(self):\n        print('✗ scores \\ud800')\n        return super().__iter__()"
+)
 FORGE = """record = b'{"name": "predict-mixture", "verdicts": [{"result": "right"}]}\\n'
 for pipe in range(3, 30):
     try:
@@ -86,7 +88,7 @@ HANDED_IN: dict[str, tuple[list[str], str, str]] = {
     "check-replaced": (["d2l.check = lambda *a, **k: print('✓ predict-mixture: fine')", WRONG], "wrong", HINT),
     "package-shadowed": (["class d2l:\n    check = lambda *a, **k: print('✓')", WRONG], "wrong", "not the package"),
     "checker-replaced": ([REPLACE, WRONG], "wrong", HINT),
-    "is-a-tick": ([LIAR, PREDICT.format("Liar()")], "wrong", "stopped with an error:   ✓ Exercise"),
+    "is-a-tick": ([LIAR, PREDICT.format("Liar()")], "wrong", "stopped with an error:  ✓ Exercise 1.1"),
     "says-a-tick": ([PREDICT.format(TICK)], "wrong", ""),
     "prints": ([NOISY, PREDICT.format("Noisy((10, 12, 7))")], "right", ""),
     "forges": ([FORGE, WRONG], "wrong", HINT),

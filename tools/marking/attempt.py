@@ -5,9 +5,11 @@ The judge and the checkers are those of the package, whatever a cell has put in 
 nowhere.
 """
 
+import io
 import json
 import os
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -32,7 +34,7 @@ class Shell(InteractiveShell):
 def judge(shell: InteractiveShell, name: str, expression: str, seconds: float) -> dict[str, str]:
     """The verdict on an answer, field by field; or, as its report, why there is none."""
     try:
-        with _limit_time(2 * seconds):
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), _limit_time(2 * seconds):
             value = eval(expression, shell.user_ns)  # noqa: S307 - what this process is for: see SECURITY.md
             core._CHECKERS = dict(_CHECKERS)
             found = _judge(name, value)
