@@ -44,7 +44,9 @@ def convert_tensor(found: Any, expected: Tensor | None = None) -> Tensor | None:
 
 def _gather(found: Any, count: int) -> Tensor:
     if isinstance(found, Tensor):
-        return found if found.layout == torch.strided else found.to_dense()
+        with torch._C.DisableTorchFunctionSubclass():  # a subclass would answer our comparisons itself
+            dense = found if found.layout == torch.strided else Tensor.to_dense(found)
+            return Tensor.as_subclass(dense, Tensor)  # without what was set on the answer, such as a `detach`
     if isinstance(found, np.ndarray) and isinstance(array := _convert_array(found), Tensor):
         return array
     if isinstance(found, _NO_SEQUENCE):

@@ -1,20 +1,19 @@
 """How an answer is checked: a registry of checkers, and the comparisons they are written with."""
 
 from collections.abc import Callable, Mapping
-from textwrap import indent
+from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from d2lmini.figures.tables import Table
 from d2lmini_exercises.engine import sandbox
 from d2lmini_exercises.engine.convert import convert_tensor, get_rounding, read_number, read_numbers
 from d2lmini_exercises.engine.differences import tabulate_differences
 from d2lmini_exercises.engine.hints import note_clue
-from d2lmini_exercises.engine.reports import WrongAnswer, WrongForm, name_shape, shorten
+from d2lmini_exercises.engine.reports import Verdict, WrongAnswer, WrongForm, flatten, name_shape, shorten
 from d2lmini_exercises.engine.sandbox import TooLong, is_untouched, keep_state, limit_printing, limit_time
-from d2lmini_exercises.engine.tasks import find_next
+from d2lmini_exercises.engine.tasks import find_next, name_check
 from d2lmini_exercises.engine.ticks import find_shell, note_tick
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "find_exercise",
     "find_hint",
     "is_near",
+    "judge",
     "list_exercises",
     "name_shape",
     "read_number",
@@ -115,19 +115,41 @@ def check(name: str, answer: Any) -> None:
     Raises:
         ValueError: if there is no exercise of that name.
     """
+    verdict = judge(name, answer)
+    if verdict.result == "right":
+        note_tick(name)
+    if verdict.table and find_shell():  # a notebook has its table as a table
+        from IPython.display import display  # where there is a shell, there is IPython
+
+        print(verdict.report)
+        display(verdict.table)
+        print(verdict.clue)
+    else:
+        print(verdict)
+
+
+def judge(name: str, answer: Any) -> Verdict:
+    """What `check` prints, as data: nothing that an answer prints, raises or is called changes the result.
+
+    Args:
+        name: name of the exercise.
+        answer: as in `check`.
+
+    Returns:
+        The verdict; the hint for a wrong answer is kept for `hint`, too.
+
+    Raises:
+        ValueError: if there is no exercise of that name.
+    """
     if name not in _CHECKERS:
         raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(list_exercises())}")
+    called, seconds, wrong = name_check(name), sandbox.SECONDS, None
+    untouched = Verdict("not attempted", f"{called}: not attempted yet")
     if answer is None:
-        print(f"{name}: not attempted yet")
-        return
-    seconds = sandbox.SECONDS
-    verdict, wrong = f"✗ {name}: ", None
+        return untouched
     try:
         with keep_state(), limit_printing(), limit_time(seconds):
-            verdict = f"✓ {name}: {_CHECKERS[name](answer)}"
-        verdict += f"\n  not tried: {_UNTRIED[name]()}"
-        verdict += f"\n  next: {following}" if (following := find_next(name)) else ""
-        note_tick(name)
+            verified = _CHECKERS[name](answer)
     except KeyboardInterrupt:
         raise
     except WrongAnswer as found:
@@ -135,42 +157,32 @@ def check(name: str, answer: Any) -> None:
     except TooLong:
         wrong = WrongAnswer("", "does each loop come to its end? Try it yourself on a small input")
         wrong.symptom = f"your answer had not ended after {seconds:g} seconds, and was stopped"
+        wrong.stopped = f"{wrong.symptom}: it may have a loop that does not end, or do too much work"
     except BaseException as error:
         if isinstance(error, NotImplementedError) and is_untouched(error, answer):
-            verdict = f"{name}: not attempted yet"
-        else:
-            wrong = WrongAnswer("", "run it yourself on a small input and look at the shapes and dtypes")
-            wrong.symptom = _describe_error(error)
-    note_clue(name, wrong.hint if wrong else "")
-    if wrong is None:
-        print(verdict)
-    else:
+            note_clue(name, "")
+            return untouched
+        wrong = _describe_error(error)
+    note_clue(name, "" if wrong is None else wrong.hint)
+    if wrong is not None:
         clue = f"  hint: {wrong.hint}" if isinstance(wrong, WrongForm) else f'  for a hint: d2l.hint("{name}")'
-        _show(verdict + wrong.symptom, wrong.table, clue)
+        return Verdict("wrong", f"✗ {called}: {wrong.symptom}", wrong.table, clue, wrong.hint, wrong.stopped)
+    lines = [f"✓ {called}: {verified}", f"not tried: {_UNTRIED[name]()}"]
+    lines += [f"next: {following}"] if (following := find_next(name)) else []
+    return Verdict("right", "\n  ".join(lines))
 
 
-def _show(symptom: str, table: Table | None, clue: str) -> None:
-    """Print a report; a notebook has its table as a table."""
-    if table and find_shell():
-        from IPython.display import display  # where there is a shell, there is IPython
-
-        print(symptom)
-        display(table)
-        print(clue)
-    else:
-        print("\n".join([symptom, *([indent(repr(table), "  ")] if table else []), clue]))
-
-
-def _describe_error(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:  # a text that raises
-        text = ""
-    first_line = shorten(text.partition("\n")[0])
-    notes = (note for note in getattr(error, "__notes__", []) if str(note).startswith(CALLED))
-    given = next(notes, "").removeprefix(CALLED)
-    lines = ["your answer stopped with an error", f"{shorten(type(error).__name__)}: {first_line}"]
-    return "\n  ".join([*lines, *([f"for      {given}"] if given else [])])
+def _describe_error(error: BaseException) -> WrongAnswer:
+    first = given = ""
+    with suppress(Exception):  # a text that raises, notes that are none
+        first = str(error).partition("\n")[0]
+        notes = (note for note in getattr(error, "__notes__", []) if note.startswith(CALLED))
+        given = flatten(next(notes, "").removeprefix(CALLED))
+    lines = ["your answer stopped with an error", f"{shorten(type(error).__name__)}: {shorten(first)}"]
+    wrong = WrongAnswer("", "run it yourself on a small input and look at the shapes and dtypes")
+    wrong.symptom = "\n  ".join([*lines, *([f"for      {given}"] if given else [])])
+    wrong.stopped = ": ".join(lines)
+    return wrong
 
 
 def expect_function(answer: Any) -> None:

@@ -1,13 +1,40 @@
 """What a report says about an answer: one line for each value, cut where it is long, whatever the value is."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Any, Literal
 
 from torch import Tensor
 
 from d2lmini.figures.tables import Table
 
 _LONGEST = 240  # characters of an expected or given value
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What a check has found. Its text is the whole report.
+
+    Attributes:
+        result: "right", "wrong" or "not attempted".
+        report: the lines that are printed, without the table and the clue.
+        table: of a wrong answer, what was expected, came and differs, if it shows that.
+        clue: the last line for a wrong answer: its hint, or how to get one.
+        hint: what a wrong answer does; nothing for others.
+        stopped: why an answer did not come to its end, on one line; nothing if it did.
+    """
+
+    result: Literal["right", "wrong", "not attempted"]
+    report: str
+    table: Table | None = None
+    clue: str = ""
+    hint: str = ""
+    stopped: str = ""
+
+    def __repr__(self) -> str:
+        table = indent(repr(self.table), "  ") if self.table else ""
+        return "\n".join(filter(None, [self.report, table, self.clue]))
 
 
 class WrongAnswer(Exception):
@@ -26,6 +53,7 @@ class WrongAnswer(Exception):
         symptom: the property and what the answer gave instead, without the hint and the table.
         hint: as above.
         table: as above.
+        stopped: as of a verdict.
     """
 
     def __init__(
@@ -45,13 +73,19 @@ class WrongAnswer(Exception):
         lines += [f"expected {shorten(expected)}"] if expected is not None else []
         lines += [f"got      {shorten(got)}"] if got is not None else []
         lines += [f"differs  {differs}"] if differs else []
-        self.symptom = "\n  ".join(lines)
-        self.hint = hint
+        self.symptom = "\n  ".join(map(flatten, lines))
+        self.hint = flatten(hint)
         self.table = table
+        self.stopped = ""
 
 
 class WrongForm(WrongAnswer):
     """What is no answer to any question yet, such as the result of a function in place of the function."""
+
+
+def flatten(text: str) -> str:
+    """The text on one line: a blank for each line break, and for what a terminal obeys."""
+    return "".join(char if char.isprintable() else " " for char in "".join([text]))  # a str, of whatever class it was
 
 
 def shorten(value: Any) -> str:
@@ -59,7 +93,7 @@ def shorten(value: Any) -> str:
     line = ""
     try:
         for piece in _write(value):
-            line += piece
+            line += flatten(piece)
             if len(line) > _LONGEST:  # before the rest of a huge value is written
                 return f"{line[:_LONGEST]} ..."
     except Exception:  # a text that raises, a tensor without numbers
@@ -69,7 +103,7 @@ def shorten(value: Any) -> str:
 
 def name_shape(found: Any) -> str:
     """The shape of a tensor, or the type of anything else, for a report."""
-    return f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+    return flatten(f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__)
 
 
 def _write(value: Any) -> Iterator[str]:

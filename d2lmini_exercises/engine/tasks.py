@@ -33,6 +33,12 @@ def find_task(name: str) -> Task | None:
     return next((task for tasks in CHAPTERS.values() for task in tasks if name in task.checks.split()), None)
 
 
+def name_check(name: str) -> str:
+    """What a report calls a check: the exercise as its page does, and its own name."""
+    task = find_task(name)
+    return f"{task.name}, {name}" if task else name
+
+
 def find_next(name: str) -> str:
     """What the page calls the exercise of the check that follows in the chapter; nothing after the last."""
     for tasks in CHAPTERS.values():

@@ -2,7 +2,6 @@
 
 import ast
 import contextlib
-import io
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ import nbformat
 import pytest
 from book_site.phrases import EXERCISE
 
-import d2lmini as d2l
+from d2lmini_exercises.engine.core import judge
 from tools.notebooks import NOTEBOOKS
 
 CHAPTERS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -45,12 +44,6 @@ def define(cells: list[str]) -> dict[str, Any]:
     return names
 
 
-def passes(exercise: str, answer: Any) -> bool:
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        d2l.check(exercise, answer)
-    return printed.getvalue().startswith("✓")
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_nothing_in_the_text_is_an_answer(chapter: str) -> None:
@@ -58,7 +51,10 @@ def test_nothing_in_the_text_is_an_answer(chapter: str) -> None:
     answers = {name: value for name, value in define(cells).items() if callable(value) and name[0] != "_"}
     assert exercises
     copied = [
-        (exercise, name) for exercise in exercises for name, answer in answers.items() if passes(exercise, answer)
+        (exercise, name)
+        for exercise in exercises
+        for name, answer in answers.items()
+        if judge(exercise, answer).result == "right"
     ]
     assert not copied
 
@@ -66,4 +62,4 @@ def test_nothing_in_the_text_is_an_answer(chapter: str) -> None:
 def test_a_copy_would_be_found() -> None:
     notebook = nbformat.read(NOTEBOOKS / "positional-encoding.ipynb", as_version=4)
     solutions = [cell.source for cell in notebook.cells if "odd-width" in cell.source or "import torch" in cell.source]
-    assert passes("odd-width", define(solutions)["any_sinusoids_solution"])
+    assert judge("odd-width", define(solutions)["any_sinusoids_solution"]).result == "right"

@@ -171,6 +171,8 @@ WRONGS: dict[str, Callable[[], Change]] = {
     "first sizes": only_first_sizes,
     "first result": keep_one,
     "arguments": lambda: write_into,
+    "agreeable": lambda: agree,
+    "agreeable when detached": lambda: lambda result, *_: each(result, detach_agreeably),
 }
 
 
@@ -194,6 +196,45 @@ def nest() -> list[Any]:
     return nested
 
 
+class Agreeable:
+    """Equal to everything."""
+
+    def __eq__(self, _: object) -> bool:
+        return True
+
+    def __ne__(self, _: object) -> bool:
+        return False
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class AgreeableText(Agreeable, str):
+    pass
+
+
+class AgreeableTensor(Tensor):
+    """Near to everything: it answers each comparison itself."""
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(function, "__name__", "")
+        if name in ("isclose", "allclose", "equal", "eq", "__eq__", "le", "__le__"):
+            return torch.ones((), dtype=torch.bool)
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+def agree(result: Any, *_: Any) -> Any:
+    """Other numbers, in a tensor that is near to everything."""
+    return each(result, lambda part: (part.detach() + 1.0).as_subclass(AgreeableTensor) if part.numel() else part)
+
+
+def detach_agreeably(part: Tensor) -> Tensor:
+    """Other numbers, in a plain tensor that becomes near to everything where it is detached."""
+    other = part.detach() + 1.0
+    other.detach = lambda: torch.zeros(other.shape).as_subclass(AgreeableTensor)  # type: ignore[method-assign]
+    return other if part.numel() else part
+
+
 # What no exercise asks for.
 HOSTILE: dict[str, Callable[[], Any]] = {
     "infinite generator": count_up,
@@ -213,6 +254,9 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "objects": lambda: np.array([Unwritable(), None]),
     "text": lambda: "7",
     "dict": lambda: {"a": 1.0},
+    "agreeable": Agreeable,
+    "agreeable text": lambda: AgreeableText("7"),
+    "agreeable tensor": lambda: torch.tensor([0.4321] * 3).as_subclass(AgreeableTensor),
 }
 
 

@@ -17,7 +17,7 @@ from d2lmini_exercises.engine import EDGES, Number, Task, WrongAnswer, checker, 
 from d2lmini_exercises.engine.core import find_exercise
 from d2lmini_exercises.engine.differences import tabulate_differences
 from d2lmini_exercises.engine.prediction import Prediction
-from d2lmini_exercises.engine.tasks import CHAPTERS, find_next
+from d2lmini_exercises.engine.tasks import CHAPTERS, find_next, name_check
 from tests.exercises.answers import RIGHT, WRONG
 from tools.marking.plan import read_book
 from tools.notebooks import TEXTS
@@ -57,7 +57,8 @@ def test_a_right_answer_gets_a_tick(
     torch.set_default_dtype(dtype)
     d2l.check(name, answer)
     out = capsys.readouterr().out
-    assert out.startswith(f"✓ {name}: "), f"{find(name, answer)}: a right answer should get a tick, not {out!r}"
+    begins = out.startswith(f"✓ {name_check(name)}: ")
+    assert begins, f"{find(name, answer)}: a right answer should get a tick, not {out!r}"
     assert "\n  not tried: " in out and out.count("\n") == 2 + bool(find_next(name))
 
 
@@ -72,6 +73,7 @@ def test_a_tick_names_the_next_exercise_as_the_page_does(chapter: str) -> None:
     title = text[text.index("\n# ") + 3 :].partition("\n")[0].partition(":")[0]
     listed = {name: task.name for task in CHAPTERS[title] for name in task.checks.split()}
     assert [*listed.items()] == [*order.items()] and [*listed] == [*read_book()[chapter]]
+    assert [name_check(name) for name in order] == [f"{called}, {name}" for name, called in order.items()]
     assert [find_next(name) for name in order] == [*[*order.values()][1:], ""]
 
 
@@ -109,7 +111,7 @@ def test_a_wrong_answer_gets_its_hint(name: str, answer: Any, hint: str, capsys:
     d2l.check(name, answer)
     out, clue = capsys.readouterr().out, hints.find_clue(name)
     wanted = f"{find(name, answer)}: this wrong answer should get the hint {hint!r}, not {clue!r}; {out!r}"
-    assert out.startswith(f"✗ {name}: ") and hint in clue and "hint: " in out, wanted
+    assert out.startswith(f"✗ {name_check(name)}: ") and hint in clue and "hint: " in out, wanted
     for line in out.splitlines():
         code = line.removeprefix("  for      ")
         if line != code and code.startswith(("torch.", "import ")):
@@ -157,16 +159,16 @@ def test_no_answer_raises(name: str, capsys: pytest.CaptureFixture[str]) -> None
     errors = ValueError("oops"), SystemExit(3), NotImplementedError("\"softmax\" not implemented for 'Bool'")
     for answer in (0, "text", [], object(), lambda *a: None, *map(raises, errors)):
         d2l.check(name, answer)
-        assert capsys.readouterr().out.startswith(f"✗ {name}: ")
+        assert capsys.readouterr().out.startswith(f"✗ {name_check(name)}: ")
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_not_attempted(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     d2l.check(name, None)
-    assert capsys.readouterr().out == f"{name}: not attempted yet\n"
+    assert capsys.readouterr().out == f"{name_check(name)}: not attempted yet\n"
     if callable(RIGHT[name][0]):
         d2l.check(name, start)
-        assert capsys.readouterr().out == f"{name}: not attempted yet\n"
+        assert capsys.readouterr().out == f"{name_check(name)}: not attempted yet\n"
 
 
 def test_expected_got_and_difference_stand_side_by_side(

@@ -17,7 +17,8 @@ import torch
 
 import d2lmini as d2l
 from d2lmini_exercises.engine import sandbox
-from d2lmini_exercises.engine.reports import shorten
+from d2lmini_exercises.engine.core import judge
+from d2lmini_exercises.engine.reports import WrongAnswer, shorten
 from tests.exercises.attacks import Unwritable
 
 
@@ -44,6 +45,25 @@ def raises(error: BaseException) -> Callable[..., Any]:
 
 
 ERRORS = [SilentError(), UnheardOf("oops"), GeneratorExit(), asyncio.CancelledError(), SystemExit(3), RecursionError()]
+
+
+TICK = "\n✓ measure-window: \r✓ Exercise 10.3, measure-window: \u2028✓\x1b[2K"
+NAMED: Any = type(TICK, (Exception,), {"__str__": lambda _: TICK.replace("\n", "")})
+NOTED = ValueError("no")
+NOTED.__notes__ = [f"called with {TICK}"]
+MISNOTED = ValueError("no")
+MISNOTED.__notes__ = 3  # type: ignore[assignment]
+FALSE: Any = type("False", (WrongAnswer,), {"__bool__": lambda _: False})
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda *_: TICK, lambda *_: NAMED(), *map(raises, (NAMED(), FALSE(TICK, TICK), NOTED, MISNOTED))]
+)
+def test_what_an_answer_says_is_no_line_of_its_own(answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    out = check_measurement(answer, capsys)
+    first, *lines = out.splitlines()
+    assert judge("measure-window", answer).result == "wrong" and first.startswith("✗ Exercise ")
+    assert all(line.startswith("  ") and line.isprintable() for line in lines), out
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
@@ -90,7 +110,7 @@ def test_a_class_is_not_attempted_while_its_method_is_the_starter_s(capsys: pyte
             super().__init__()
 
     d2l.check("learnable-positions", Positions)
-    assert capsys.readouterr().out == "learnable-positions: not attempted yet\n"
+    assert capsys.readouterr().out == "Exercise 5.5, learnable-positions: not attempted yet\n"
     d2l.check("learnable-positions", NoForward)
     assert "NotImplementedError" in capsys.readouterr().out
 
@@ -137,7 +157,7 @@ def test_another_thread_may_check(capsys: pytest.CaptureFixture[str]) -> None:
     thread = threading.Thread(target=d2l.check, args=("predict-mixture", (10, 12, 7)))
     thread.start()
     thread.join()
-    assert capsys.readouterr().out.startswith("✓ predict-mixture: ")
+    assert capsys.readouterr().out.startswith("✓ Exercise 1.1, predict-mixture: ")
 
 
 def look() -> list[Any]:
@@ -189,7 +209,7 @@ def test_printing_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
 
     out = check_measurement(chatter, capsys)
     assert out.startswith("a few words\nb") and out.count("prints more than is shown") == 1
-    assert len(out) < 4500 and "✗ measure-window: this does not hold yet" in out
+    assert len(out) < 4500 and ", measure-window: this does not hold yet" in out
 
 
 SELF: list[Any] = []

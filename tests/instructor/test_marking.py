@@ -35,8 +35,18 @@ CHAPTER = NOTEBOOKS / "attention-pooling.ipynb"
 STARTER = next(source for source in read_main(CHAPTER) if "debug-" in source)
 DEAF = "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass"
 REPLACE = "from d2lmini_exercises.engine import core\ncore._CHECKERS['predict-mixture'] = lambda a: 'fine'"
-LIAR = "class Liar:\n    def __iter__(self):\n        print('✓ predict-mixture: so')\n        return iter((1, 2, 3))"
-FORGE = """record = b'{"name": "predict-mixture", "verdicts": ["\\xe2\\x9c\\x93"]}\\n'
+# What an answer prints, what its error is called and says, and what its text is: each looks like a tick.
+TICK = r"'\n✓ Exercise 1.1, predict-mixture: \n✓ predict-mixture: '"
+LIAR = f"""class Liar:
+    def __iter__(self):
+        print({TICK})
+        raise type({TICK}, (BaseException,), {{}})({TICK})
+    def __str__(self):
+        return {TICK}"""
+NOISY = (
+    "class Noisy(list):\n    def __iter__(self):\n        print('✗ scores \\ud800')\n        return super().__iter__()"
+)
+FORGE = """record = b'{"name": "predict-mixture", "verdicts": [{"result": "right"}]}\\n'
 for pipe in range(3, 30):
     try:
         os.write(pipe, record)
@@ -78,7 +88,9 @@ HANDED_IN: dict[str, tuple[list[str], str, str]] = {
     "check-replaced": (["d2l.check = lambda *a, **k: print('✓ predict-mixture: fine')", WRONG], "wrong", HINT),
     "package-shadowed": (["class d2l:\n    check = lambda *a, **k: print('✓')", WRONG], "wrong", "not the package"),
     "checker-replaced": ([REPLACE, WRONG], "wrong", HINT),
-    "prints-a-tick": ([LIAR, PREDICT.format("Liar()")], "wrong", ""),
+    "is-a-tick": ([LIAR, PREDICT.format("Liar()")], "wrong", "stopped with an error:  ✓ Exercise 1.1"),
+    "says-a-tick": ([PREDICT.format(TICK)], "wrong", ""),
+    "prints": ([NOISY, PREDICT.format("Noisy((10, 12, 7))")], "right", ""),
     "forges": ([FORGE, WRONG], "wrong", HINT),
     "attention-pooling-no-python": ([NO_PYTHON], FAILED, "its cell is no Python: SyntaxError in line"),
     "名前": ([RIGHT], "right", ""),
@@ -175,7 +187,7 @@ def test_a_tick_that_the_run_does_not_give_is_told(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(marking, "MARKS", tmp_path / "marks")
     write(tmp_path / "ran/attention-pooling.ipynb", [PREDICT.format("None"), "mixtures = (10, 12, 7)"])
     notebook = nbformat.read(tmp_path / "ran/attention-pooling.ipynb", 4)
-    notebook.cells[3].outputs = [nbformat.v4.new_output("stream", text="✓ predict-mixture: so it is\n")]
+    notebook.cells[3].outputs = [nbformat.v4.new_output("stream", text="✓ Exercise 1.1, predict-mixture: so it is\n")]
     nbformat.write(notebook, tmp_path / "ran/attention-pooling.ipynb")
     marking.main(tmp_path, 1)
     table = (tmp_path / "marks/marks.csv").read_text("utf-8-sig")
@@ -199,7 +211,7 @@ def test_the_remark_on_an_endless_answer_is_a_sentence(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(limits, "SECONDS", 0.05)
     shell: Any = SimpleNamespace(user_ns={"endless": endless})
-    verdict = attempt.answer(shell, "masked-attention", "endless", 5.0)
+    verdict = attempt.judge(shell, "masked-attention", "endless", 5.0)
     question, record = Question("masked-attention", "endless"), {"verdicts": [verdict], "shadowed": False}
     assert marking.read_verdict(question, record, "")[::2] == (
         "wrong",

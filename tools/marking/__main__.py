@@ -21,7 +21,6 @@ from tools.marking.plan import Question, make_plan, read_book
 from tools.marking.report import RESULTS, Mark, write_page, write_table
 
 MARKS = ROOT / "marks"
-ENDLESS = "it may have a loop that does not end, or do too much work"
 
 
 def name_owner(path: Path, folder: Path) -> str:
@@ -44,25 +43,20 @@ def read_verdict(question: Question, record: dict[str, Any] | None, ended: str) 
     if record is None:
         return "did not run", "", "; ".join([*remarks, ended])
     verdict, *theirs = record["verdicts"]
-    if theirs and theirs[0].startswith("✓"):
+    result, hint = verdict["result"], ""
+    if theirs and theirs[0]["result"] == "right":
         remarks.append("which is right")
-    if question.ticked and not verdict.startswith("✓"):
+    if question.ticked and result != "right":
         remarks.append("its stored output has a tick")
     if record["shadowed"]:
         remarks.append("d2l is not the package")
-    result, hint = "did not run", ""
-    if verdict.startswith("✓"):
-        result = "right"
-    elif verdict.endswith(": not attempted yet\n") or (verdict.startswith("✗") and question.untouched):
+    if result == "wrong" and question.untouched:
         result = "not attempted"
-    elif verdict.startswith("✗"):
-        result, hint = "wrong", " ".join(verdict.rpartition("\n  hint:")[2].split())
-        symptom, *more = verdict.splitlines()
-        if "your answer" in symptom:  # it raised, or did not end
-            cause = more[0].strip() if "with an error" in symptom else ENDLESS
-            remarks.append(f"{symptom.partition(': ')[2]}: {cause}")
-    else:
-        remarks.append(record["error"] or verdict.removeprefix("no answer: "))
+    elif result == "wrong":
+        hint = verdict["hint"]
+        remarks += [verdict["stopped"]] if verdict["stopped"] else []
+    elif result == "did not run":
+        remarks.append(record["error"] or verdict["report"])
     return result, hint, "; ".join(remarks)
 
 

@@ -1,26 +1,27 @@
 """Run the cells of a returned notebook and check what they define: the process that `sandbox` starts.
 
 The plan comes through the standard input, the verdicts go into a file, each with a word that only the two ends know.
-The check and the checkers are those of the package, whatever a cell has put in their place.
+The judge and the checkers are those of the package, whatever a cell has put in their place; what an answer prints goes
+nowhere.
 """
 
 import io
 import json
 import os
-import re
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import d2lmini as d2l
-from d2lmini_exercises.engine import core, hints
+from d2lmini_exercises.engine import core
+from d2lmini_exercises.engine.reports import shorten
 from d2lmini_exercises.engine.sandbox import limit_time
 
-_check, _limit_time, _dumps, _write, _CHECKERS = d2l.check, limit_time, json.dumps, os.write, dict(core._CHECKERS)
-_find_clue = hints.find_clue
+_judge, _shorten, _limit_time = core.judge, shorten, limit_time
+_dumps, _write, _CHECKERS = json.dumps, os.write, dict(core._CHECKERS)
 
 
 class Shell(InteractiveShell):
@@ -30,23 +31,16 @@ class Shell(InteractiveShell):
         """There is no screen."""
 
 
-def answer(shell: InteractiveShell, name: str, expression: str, seconds: float) -> str:
-    """What the check prints of an answer, with the last of its hints; or why there is none."""
-    out = io.StringIO()
+def judge(shell: InteractiveShell, name: str, expression: str, seconds: float) -> dict[str, str]:
+    """The verdict on an answer, field by field; or, as its report, why there is none."""
     try:
-        with redirect_stdout(out), _limit_time(2 * seconds):
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), _limit_time(2 * seconds):
             value = eval(expression, shell.user_ns)  # noqa: S307 - what this process is for: see SECURITY.md
             core._CHECKERS = dict(_CHECKERS)
-            _check(name, value)
+            found = _judge(name, value)
     except BaseException as error:  # whatever the notebook does, the others are marked
-        return f"no answer: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    # What comes last is the report: what an answer itself prints may look like one.
-    printed = out.getvalue()
-    found = list(re.finditer(rf"^(✓ {name}: |✗ {name}: |{name}: not attempted yet$)", printed, re.MULTILINE))
-    if not found:
-        return "no answer: its check said nothing"
-    told, clue = printed[found[-1].start() :], _find_clue(name)
-    return f"{told}\n  hint: {clue}" if clue else told
+        return {"result": "did not run", "report": f"{_shorten(type(error).__name__)}: {_shorten(error)}"}
+    return {"result": found.result, "report": found.report, "hint": found.hint, "stopped": found.stopped}
 
 
 def main() -> None:
@@ -64,7 +58,7 @@ def main() -> None:
         for question in plan["questions"]:
             if question["after"] == number:
                 answers = filter(None, [question["expression"], question["theirs"]])
-                verdicts = [answer(shell, question["name"], asked, plan["seconds"]) for asked in answers]
+                verdicts = [judge(shell, question["name"], asked, plan["seconds"]) for asked in answers]
                 tell(
                     name=question["name"],
                     verdicts=verdicts,

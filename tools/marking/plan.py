@@ -150,7 +150,7 @@ def make_plan(path: Path, *, whole: bool) -> tuple[str, list[str], list[Question
     for question in questions:
         starter, theirs = (find_definitions(some, question.expression) for some in (book, cells))
         question.untouched = bool(starter) and starter == theirs
-        question.ticked = f"✓ {question.name}:" in printed
+        question.ticked = bool(re.search(rf"^✓ (.*, )?{question.name}: ", printed, re.MULTILINE))
     return chapter, cells, questions
 
 
