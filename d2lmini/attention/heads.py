@@ -162,6 +162,11 @@ class MultiHeadAttention(nn.Module):
         self.W_v = nn.Linear(value_size, shared_size, bias, device, dtype)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias, device, dtype)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "attention":  # its name in the edition before: a layer would be kept under it, and never be run
+            raise AttributeError("what pools the values is called pooling")
+        super().__setattr__(name, value)
+
     def forward(
         self,
         queries: Tensor,
@@ -275,8 +280,7 @@ class MultiHeadAttention(nn.Module):
         elif keys is None and values is None:
             self.check_cache("cache", cache, queries)
         else:
-            found = f"{name_shape(keys)} and {name_shape(values)}"
-            raise ValueError(f"cache stands for keys and values, got {found} as well")
+            raise ValueError(f"cache stands for both, got {name_shape(keys)} and {name_shape(values)} as well")
         check_projected("queries", queries, self.query_size, self.W_q)
         if cache is None:
             check_projected("keys", keys, self.key_size, self.W_k)

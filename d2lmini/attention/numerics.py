@@ -46,6 +46,6 @@ def attend_fused(
     else:  # in the dtype of the bias throughout: kernels differ in what they do with a mask of another dtype
         mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
         with without_autocast(Q.device):
-            wide = [part.to(bias.dtype) for part in (Q, K, V)]
-            output = F.scaled_dot_product_attention(wide[0], wide[1], wide[2], mask, dropout).to(V.dtype)
+            Q, K, wide = Q.to(bias.dtype), K.to(bias.dtype), V.to(bias.dtype)
+            output = F.scaled_dot_product_attention(Q, K, wide, attn_mask=mask, dropout_p=dropout).to(V.dtype)
     return output if masked is None else output.masked_fill(masked, 0.0)

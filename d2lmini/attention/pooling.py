@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.attention.masks import align_dims, causal_mask, combine_masks, include_bias
+from d2lmini.attention.masks import align_dims, causal_mask, combine_masks, include_bias, is_fully_masked
 from d2lmini.attention.numerics import attend_fused, multiply
 from d2lmini.checks import (
     check_bias,
@@ -105,9 +105,10 @@ def apply_softmax(scores: Tensor, allowed: Tensor | None, bias: Tensor | None = 
     scores = scores if bias is None else scores + bias
     if allowed is None:
         return F.softmax(scores, dim=-1)
-    # The lowest number in place of -inf: a row of -inf has no softmax, and NaN would reach the gradients.
-    hidden = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
-    return F.softmax(hidden, dim=-1).masked_fill(~allowed, 0.0)
+    masked = is_fully_masked(allowed)  # (..., queries, 1)
+    # Fully masked rows are filled with 0 before the softmax: a row of -inf has none, and would give NaN.
+    scores = scores.masked_fill(~allowed, -math.inf).masked_fill(masked, 0.0)
+    return F.softmax(scores, dim=-1).masked_fill(masked, 0.0)
 
 
 class _Pooling(nn.Module):

@@ -12,7 +12,7 @@ from d2lmini.checks import check_bias, name_tensor
 class RelativePositions(nn.Module):
     """A position scheme inside attention, as attention calls it. For a scheme of your own, write a subclass.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     >>> class Nearest(d2l.RelativePositions):
     ...     def forward(self, queries, keys):

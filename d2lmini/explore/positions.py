@@ -30,7 +30,7 @@ def explore_positions(P: Tensor, delta: int = 3) -> Panel:
     A second hand, thin and longer, stands `delta` positions further on: by how much it is ahead does not depend on the
     position. The waves are drawn as far as it gets, with a dot at each row of `P`.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         P: `(positions, columns)`, where columns `2j` and `2j + 1` are sine and cosine of an angle that grows by the

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from d2lmini.attention.heads import MultiHeadAttention
 from d2lmini.attention.numerics import multiply
-from d2lmini.attention.pooling import DotProductAttention, apply_softmax
+from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.mixers.mixer import Mixer, State
 
 
@@ -65,12 +65,12 @@ class TopScores(DotProductAttention):
         self.top = top
 
     def weigh(self, Q: Tensor, K: Tensor, allowed: Tensor | None, bias: Tensor | None) -> Tensor:
-        """The weights of the keys with the largest scores; of equal ones, the first."""
+        """The weights of the keys with the largest scores, among those that a query may attend to."""
         scores = multiply(Q, K.mT) / math.sqrt(Q.shape[-1])  # (batch, h, m, n)
         scores = scores if allowed is None else scores.masked_fill(~allowed, -math.inf)
-        largest = scores.sort(descending=True, stable=True).indices[..., : self.top]  # (batch, h, m, top)
-        chosen = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, largest, True)
-        return apply_softmax(scores, chosen if allowed is None else chosen & allowed, bias).to(Q.dtype)
+        if self.top < scores.shape[-1]:
+            scores = scores.masked_fill(scores.topk(self.top).values[..., -1:] > scores, -math.inf)
+        return scores.softmax(dim=-1).to(Q.dtype)
 
 
 class LatentAttention(Mixer):

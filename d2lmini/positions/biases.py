@@ -18,7 +18,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
     For H heads, a power of two: mₕ = 2^(-8h / H) for h = 1, ..., H, the formula of the paper. Otherwise: those of the
     largest power of two below H, then the first, third, fifth, ... of twice that power.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         num_heads: number of heads.
@@ -49,7 +49,7 @@ class ALiBi(RelativePositions):
     is the score of query i and key j in head h, with the slopes mₕ of `alibi_slopes`. There is nothing to learn. In the
     paper, attention is causal; the absolute value extends it to both sides.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         num_heads: number of heads of the layer.
@@ -99,7 +99,7 @@ class RelativePositionBias(_ClippedOffsets):
     The offsets are clipped as in Shaw et al. (2018, https://arxiv.org/abs/1803.02155), where each has a vector; see
     `RelativePositionKeys`. All numbers start at 0.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         num_heads: number of heads of the layer.
@@ -143,7 +143,7 @@ class RelativePositionKeys(_ClippedOffsets):
     is the score of query i and key j. All heads share the vectors. The paper can also add vectors to the values; this
     module does not.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         head_size: size of a key of one head.
@@ -193,7 +193,7 @@ def t5_buckets(
     `max_distance`, and the last one everything further away. If bidirectional, one half of all buckets is for keys up
     to the query and the other half for later ones; otherwise later keys count as distance 0.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         offsets: integers, position of the key minus position of the query, of any shape.
@@ -247,7 +247,7 @@ class T5PositionBias(RelativePositions):
     It differs from T5 in two ways: there, scores are not scaled, and all layers share one table. If bidirectional, the
     bucket of later keys at distance 0 is never used.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         num_heads: number of heads of the layer.

@@ -39,7 +39,7 @@ def make_positions(
 ) -> tuple[nn.Module, RelativePositions | None]:
     """Make a position scheme by its name, for a layer of attention and the tokens that go into it.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         positions: `"none"`; `"sinusoidal"` or `"learned"`, which are added to the tokens; `"rotary"`, `"alibi"`,

@@ -10,7 +10,7 @@ from d2lmini.checks import check_steps
 def relative_offsets(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
     """How far each key stands after each query: negative for earlier keys, 0 for the query's own position.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         num_queries: number of queries, at least 0. They stand at the last positions of the keys.

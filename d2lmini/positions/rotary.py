@@ -21,7 +21,7 @@ def apply_rotary(
     for pair j of the token at position i (https://arxiv.org/abs/2104.09864). The dot product of a turned query and a
     turned key depends on their positions only through the difference.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         X: `(..., steps, size)`, with `size` even. Half precision is turned in float32.
@@ -68,7 +68,7 @@ def check_rotation(base: float, pairing: str) -> None:
 class RotaryEmbedding(RelativePositions):
     """Rotary position embedding, RoPE: queries and keys are turned, values are not; see `apply_rotary`.
 
-    Chapter: Relative positions.
+    Chapter: How to tell a distance.
 
     Args:
         base: the larger it is, the more slowly the last pairs turn; at least 1.

@@ -122,14 +122,10 @@ class TransformerEncoderBlock(_Block):
     With the same weights, `use_bias=True` and no dropout, it computes the same as `torch.nn.TransformerEncoderLayer`,
     which also has dropout inside its position-wise network.
 
-    With `causal=True` it is the block of a decoder without an encoder, as in GPT, which can go on from a cache.
-
     Chapter: The Transformer block.
 
-    >>> block, X = d2l.TransformerEncoderBlock(8, 16, num_heads=2, dropout=0), torch.randn(1, 3, 8)
-    >>> output, cache, _ = block(X[:, :2], causal=True, cache=())
-    >>> torch.allclose(block(X[:, 2:], causal=True, cache=cache)[0], block(X, causal=True)[:, 2:], atol=1e-6)
-    True
+    >>> d2l.TransformerEncoderBlock(8, 16, num_heads=2, dropout=0)(torch.zeros(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
     """
 
     def forward(
@@ -174,6 +170,48 @@ class TransformerEncoderBlock(_Block):
         if new_cache is not None:
             return X, new_cache, weights
         return X if weights is None else (X, weights)
+
+
+class DecoderOnlyBlock(TransformerEncoderBlock):
+    """The same block, always causal and with a cache: that of a decoder without an encoder, as in GPT.
+
+    Chapter: The Transformer block.
+
+    >>> block, X = DecoderOnlyBlock(8, 16, num_heads=2, dropout=0), torch.randn(1, 3, 8)
+    >>> output, cache, _ = block(X[:, :2])
+    >>> torch.allclose(block(X[:, 2:], cache=cache)[0], block(X)[0][:, 2:], atol=1e-6)
+    True
+    """
+
+    def forward(  # type: ignore[override]  # it needs no lengths: no token sees a later one
+        self,
+        X: Tensor,
+        *,
+        cache: KeysAndValues | tuple[()] | None = None,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+        **older: Any,
+    ) -> tuple[Tensor, KeysAndValues, Tensor | None]:
+        """Run the block on the newest tokens.
+
+        Args:
+            X: `(batch, steps, num_hiddens)`, the newest tokens.
+            cache: keys and values of the tokens before `X`; `None` or `()` if there are none.
+            mask: boolean, `True` = may attend, broadcasting to `(batch, num_heads, steps, all steps)`; later tokens
+                are never seen.
+            need_weights: also return the weights of attention.
+            **older: `past`, an older name of `cache`.
+
+        Returns:
+            Three things: the output, `(batch, steps, num_hiddens)`; the keys and values of all tokens so far; and with
+            `need_weights` the weights, `(batch, num_heads, steps, all steps)`, otherwise `None`.
+
+        Raises:
+            ValueError: if a shape or dtype does not fit the others or the sizes given to the constructor.
+        """
+        cache = read_older(older, "past", "cache") if older else cache
+        found = super().forward(X, cache=cache or (), mask=mask, causal=True, need_weights=need_weights)
+        return found  # type: ignore[return-value]  # three things, since there is a cache
 
 
 class TransformerDecoderBlock(_Block):

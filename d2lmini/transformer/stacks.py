@@ -6,7 +6,7 @@ from torch import Tensor
 
 from d2lmini.checks import check_lengths, check_one_length_each, check_projected, check_restrictions, check_shapes
 from d2lmini.transformer.base import Stack
-from d2lmini.transformer.blocks import TransformerDecoderBlock
+from d2lmini.transformer.blocks import DecoderOnlyBlock, TransformerDecoderBlock
 from d2lmini.transformer.state import DecoderState, check_padding, check_state, keep_padding
 
 
@@ -90,12 +90,11 @@ class _Decoder(Stack):
         first = state.num_steps if state.left_padding is None else state.num_steps - state.left_padding
         X = self.embed(tokens, first)  # (batch, steps, num_hiddens)
         mask = state.show_tokens(tokens.shape[1])  # (batch, 1, 1, all steps)
-        causal: Any = {} if state.memory else {"causal": True}  # a block with a memory is causal always
         cache, all_weights = [], []
         for i, blk in enumerate(self.blks):
             before = state.cache[i] if state.cache else ()
             memory = (state.memory[i], state.memory_valid_lens) if state.memory else ()
-            X, extended, weights = blk(X, *memory, cache=before, mask=mask, need_weights=need_weights, **causal)
+            X, extended, weights = blk(X, *memory, cache=before, mask=mask, need_weights=need_weights)
             cache.append(extended)
             all_weights.append(weights)
         logits = self.dense(self.norm(X))  # (batch, steps, vocab_size)
@@ -189,6 +188,8 @@ class DecoderOnlyTransformer(_Decoder):
     >>> logits.shape, state.cache[0][0].shape
     (torch.Size([1, 3, 10]), torch.Size([1, 1, 3, 2]))
     """
+
+    block = DecoderOnlyBlock
 
     def start(self, *, left_padding: Tensor | None = None) -> DecoderState:
         """The state before the first token.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from d2lmini.attention.heads import KeysAndValues, MultiHeadAttention
+from d2lmini.attention.heads import KeysAndValues
 from d2lmini.checks import check_integers, check_shapes, may_autocast, name_shape, name_tensor, read_range
 
 
@@ -66,18 +66,14 @@ def check_state(state: DecoderState, tokens: Tensor, blks: nn.ModuleList, crosse
     batch = state.batch_size
     if isinstance(tokens, Tensor) and tokens.dim() == 2 and batch not in (None, tokens.shape[0]):
         raise ValueError(f"tokens must have the batch size of the state, {batch}, got {name_shape(tokens)}")
-    for name, pairs, layer in (("cache", state.cache, "attention"), ("memory", state.memory, "cross_attention")):
-        for i, pair in enumerate(pairs):
-            check_pair(f"state.{name}[{i}]", pair, pairs[0][0], getattr(blks[i], layer))
-
-
-def check_pair(name: str, pair: KeysAndValues, first: Tensor, layer: MultiHeadAttention) -> None:
-    """Check that keys and values belong to a layer, and are as many as the first."""
-    shape = (first.shape[0], layer.num_kv_heads, first.shape[2], layer.num_hiddens // layer.num_heads)
-    dtype = getattr(getattr(layer.W_k, "weight", None), "dtype", first.dtype)
-    for part in pair:
-        if part.shape != shape or not (part.dtype == dtype or may_autocast(part)):
-            raise ValueError(f"{name} must be {dtype} {shape}, got {name_tensor(part)}")
+    for name, pairs, attention in (("cache", state.cache, "attention"), ("memory", state.memory, "cross_attention")):
+        for i, pair in enumerate(pairs):  # of the size of its layer, and as long as the first
+            layer, steps = getattr(blks[i], attention), pairs[0][0].shape[2]
+            shape = (batch, layer.num_kv_heads, steps, layer.num_hiddens // layer.num_heads)
+            dtype = getattr(getattr(layer.W_k, "weight", None), "dtype", pair[0].dtype)
+            for part in pair:
+                if part.shape != shape or not (part.dtype == dtype or may_autocast(part)):
+                    raise ValueError(f"state.{name}[{i}] must be {dtype} {shape}, got {name_tensor(part)}")
 
 
 def keep_padding(left_padding: Tensor | None, batch_size: int | None = None) -> Tensor | None:

@@ -58,8 +58,8 @@ RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (t.check_lengths, [("x", n, 0) for n in (zeros(0), whole(), zeros(2).to(META))]),
     (t.check_mask, [(mask(1, 4, 5), ALL), (mask(4, 1, 5), (4, 4, 5))]),
     (t.check_steps, [(0, 0), (2, 2), (1, 2)]),
-    (t.check_room, [(X, 0, 3, 4), (X, 6, 9, 4), (X, whole(6, 0), 9, 4), (X, whole(6, 0).to(META), 1, 4)]),
-    (t.check_room, [(zeros(0, 3, 4), whole(), 3, 4)]),
+    (t.check_first, [(X, 0, 4), (X, whole(6, 0), 4), (zeros(0, 3, 4), whole(), 4)]),
+    (t.check_room, [(3, 0, 3), (3, 6, 9), (3, whole(6, 0), 9), (3, whole(6, 0).to(META), 1), (3, whole(), 3)]),
     (t.check_pairs, [("x", zeros(3, 2)), ("x", zeros(1, 2, 4, 6, dtype=HALF))]),
     (positions, [(Q, K), (Q, Q, {"num_heads": 3, "head_size": 6})]),
     (t.check_causal, [(True, 3, 3), (False, 4, 3), (True, 2, 3)]),
@@ -87,7 +87,7 @@ WRONG: list[Row] = [
     (t.check_inputs, "values", {"list": (X, X, [1])}),
     (t.check_inputs, "keys", {"batch=2, as queries has, got (1, 3, 4)": (X, X[:1], X)}),
     (t.check_inputs, "values", {"keys=3, as keys has, got (2, 5, 4)": (X, X, zeros(2, 5, 4))}),
-    (lambda K: t.check_inputs(X, K, K, query_size="size"), "keys", {"(2, 3, 5)": (zeros(2, 3, 5),)}),
+    (lambda K: t.check_inputs(X, K, K, one_size=True), "keys", {"(2, 3, 5)": (zeros(2, 3, 5),)}),
     (t.check_lengths, "x", {"list": ("x", [1], 4), "bool": ("x", mask(4), 4), "(2, 3, 4)": ("x", X, 4)}),
     (t.check_lengths, "x", {"1 to 5": ("x", whole(1, 5), 4), "-1": ("x", whole(-1), 4), "2.5": ("x", whole(5) / 2, 4)}),
     (t.check_one_length_each, "x", {"got (2, 3, 4)": ("x", X, (2,), (2, 3))}),
@@ -97,11 +97,11 @@ WRONG: list[Row] = [
     (t.check_bias, "bias", {"int64": (X.long(), X.shape, CPU), "cpu": (X, X.shape, META), "5": (X, ALL[1:], CPU)}),
     (t.check_steps, "num_queries", {f"{n!r} and {k!r}": (n, k) for n, k in [(True, 1), (1, True), (1.0, 2), (1, "2")]}),
     (t.check_steps, "num_queries", {f"{n}, num_keys={k}": (n, k) for n, k in [(-1, 1), (3, 2), (1, 0)]}),
-    (t.check_room, "X", {"got (3, 4)": (X[0], 0, 9, 4), "num_hiddens=5": (X, 0, 9, 5)}),
-    (t.check_room, "max_len", {"3 does": (X, 0, 2, 4), "start=7": (X, 7, 9, 4), "=7": (X, whole(1, 7), 9, 4)}),
-    (t.check_room, "start", {"-1": (X, -1, 9, 4), "tensor(1)": (X, torch.tensor(1), 9, 4), "32": (X, zeros(2), 9, 4)}),
-    (t.check_room, "start", {f"({n}, 1)": (X, whole(*range(n))[:, None], 9, 4) for n in (2, 3)}),
-    (t.check_room, "start", {"(3,)": (X, whole(1, 2, 3), 9, 4)}),
+    (t.check_first, "X", {"got (3, 4)": (X[0], 0, 4), "num_hiddens=5": (X, 0, 5)}),
+    (t.check_room, "max_len", {"3 does": (3, 0, 2), "start=7": (3, 7, 9), "=7": (3, whole(1, 7), 9)}),
+    (t.check_first, "start", {"-1": (X, -1, 4), "tensor(1)": (X, torch.tensor(1), 4), "32": (X, zeros(2), 4)}),
+    (t.check_first, "start", {f"({n}, 1)": (X, whole(*range(n))[:, None], 4) for n in (2, 3)}),
+    (t.check_first, "start", {"(3,)": (X, whole(1, 2, 3), 4)}),
     (t.check_pairs, "x", {"list": ("x", [1.0]), "(2,)": ("x", zeros(2)), "int64": ("x", X.long())}),
     (t.check_pairs, "x", {f"got {size}": ("x", zeros(1, 2, size)) for size in (0, 1, 3)}),
     (positions, "queries", {"list": ([1], K), "(3, 4, 6)": (Q[0], K[0]), "6, 1)": (Q[..., None], K)}),
@@ -153,7 +153,8 @@ def test_what_is_no_number_yet_fits_into_any_table() -> None:
     offsets = []
 
     def rotate(X: Tensor, offset: Tensor) -> Tensor:
-        t.check_room(X, offset, 4, 4)
+        t.check_first(X, offset, 4)
+        t.check_room(3, offset, 4)
         offsets.append(offset)
         return X + offset
 

@@ -21,6 +21,11 @@ OLDER: dict[str, tuple[Callable[[], Tensor], Callable[[], Tensor]]] = {
 }
 
 
+def test_what_pools_is_not_kept_under_a_name_that_nobody_runs() -> None:
+    with pytest.raises(AttributeError, match="is called pooling"):
+        MHA.attention = d2l.AdditiveAttention(2, 2, 5, 0.0)
+
+
 @pytest.mark.parametrize("name", OLDER)
 def test_an_older_name_gives_the_same_and_warns(name: str) -> None:
     older, newer = OLDER[name]

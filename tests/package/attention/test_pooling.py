@@ -24,8 +24,10 @@ def test_values_and_gradients_are_pytorchs(drawn: Any, lens_kind: str, mask_kind
     result = d2l.DotProductAttention(0.0)(**problem, need_weights=need_weights)
     output = result[0] if need_weights else result
     expected = reference(problem)
-    torch.testing.assert_close(output.double(), expected, atol=tolerance, rtol=tolerance)
-    assert output.dtype == problem["values"].dtype
+    formula = d2l.attend(*leaves, allowed(problem))
+    for found in (output, formula):
+        torch.testing.assert_close(found.double(), expected, atol=tolerance, rtol=tolerance)
+        assert found.dtype == problem["values"].dtype
 
     ours = torch.autograd.grad(output.double().square().sum(), leaves, materialize_grads=True)
     theirs = torch.autograd.grad(expected.square().sum(), leaves, materialize_grads=True)

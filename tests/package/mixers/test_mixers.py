@@ -155,6 +155,14 @@ def test_top_k_attention_sees_the_best_keys_only() -> None:
     assert_close(mixer(X)[0, -1], mixed.flatten() @ layer.W_o.weight.T)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_top_k_attention_keeps_the_dtype_of_its_input(dtype: torch.dtype) -> None:
+    layer = mixers.Attention(WIDTH, top=8).to(dtype).attention
+    X = torch.randn(1, 20, WIDTH).to(dtype)
+    output, weights = layer(X, X, X, causal=True, need_weights=True)
+    assert output.dtype == weights.dtype == dtype and (weights > 0).sum(-1).max() == 8
+
+
 def test_linear_attention_has_weights_that_add_up_to_one() -> None:
     mixer, X = make("linear attention"), torch.randn(1, 40, WIDTH)
     assert isinstance(mixer, mixers.LinearAttention)
