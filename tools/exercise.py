@@ -53,14 +53,16 @@ def insert_section(text: str, section: str) -> str:
     return to_text(notebook)
 
 
-def add_code(path: Path, imports: str, code: str, opening: str) -> None:
-    """Add code at the end of a module, which may be new, and imports where they stand; ruff puts these in order."""
+def add_code(path: Path, imports: str, code: str, opening: str) -> str:
+    """A module, which may be new, with code at its end and imports where they stand; ruff puts these in order."""
     text = path.read_text("utf-8") if path.exists() else opening
     begin = ast.parse(text).body[0].end_lineno or 0
     lines = text.splitlines(keepends=True)
-    path.write_text("".join([*lines[:begin], "\n", imports, *lines[begin:], "\n", code]), "utf-8")
+    text = "".join([*lines[:begin], "\n", imports, *lines[begin:], "\n", code])
     for command in (["check", "--fix-only"], ["format"]):
-        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", str(path)], cwd=ROOT, check=True)
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(path), "-"]
+        text = subprocess.run(ruff, input=text, stdout=subprocess.PIPE, cwd=ROOT, check=True, encoding="utf-8").stdout
+    return text
 
 
 def choose_module(folder: Path, chapter: str, name: str) -> Path:
@@ -100,28 +102,29 @@ def number_next(chapter: str, text: str) -> str:
     return f"{EXERCISE} {list_chapters().index(chapter) + 1}.{number}"
 
 
-def add_checker(path: Path, text: str, name: str, called: str) -> None:
-    """Add the checker, and the exercise to those that the chapter has in order."""
+def add_checker(path: Path, text: str, name: str, called: str) -> str:
+    """The module with the checker, and with the exercise in the order of the chapter."""
     listed = path if path.parent == CHECKERS else path.with_name("__init__.py")
     known = re.search(r"list_in_order\(\s*\"([^\"]+)\"", listed.read_text("utf-8") if listed.exists() else "")
     title = known or re.search(r"^# ([^:\n]+)", text, re.MULTILINE)
     place = re.search(r"^## (.+)$", text, re.MULTILINE)
     assert title and place, "a chapter has a title and a section"
-    task = f"""Task("{called}", "{name}", "how often does each value count?", '"{place[1]}"')"""
+    where = f'"{place[1]}"'
+    task = f"Task({called!r}, {name!r}, 'how often does each value count?', {where!r})"
     exercise = cut("checkers.py", 'exercise(\n    "NAME-weights"', "list_in_order(", name)
     imports = "from d2lmini_exercises.engine import Task, exercise, list_in_order\n"
-    code = f'{exercise}list_in_order("{title[1]}", {task})\n'
-    add_code(path, imports, code, f'"""Checkers of the exercise {name}."""\n')
+    code = f"{exercise}list_in_order({title[1]!r}, {task})\n"
+    return add_code(path, imports, code, f'"""Checkers of the exercise {name}."""\n')
 
 
-def add_answers(path: Path, name: str) -> None:
-    """Add right answers, and wrong ones with a piece of their hint."""
+def add_answers(path: Path, name: str) -> str:
+    """The module with right answers, and wrong ones with a piece of their hint."""
     right = cut("answers.py", '"NAME-weights": [', "\n}", name).partition(": ")[2].removesuffix(",")
     wrong = cut("answers.py", '    ("NAME-weights"', "\n]", name)
     opening = f'"""Answers to the exercise {name}."""\n'
     if not path.exists():
         opening += "from typing import Any\nRIGHT: dict[str, list[Any]] = {}\nWRONG: list[tuple[str, Any, str]] = []\n"
-    add_code(path, "import torch\n", f'RIGHT["{name}"] = {right}\nWRONG += [\n{wrong}\n]\n', opening)
+    return add_code(path, "import torch\n", f'RIGHT["{name}"] = {right}\nWRONG += [\n{wrong}\n]\n', opening)
 
 
 def main(name: str, chapter: str) -> None:
@@ -137,11 +140,12 @@ def main(name: str, chapter: str) -> None:
     section = cut("chapter.md", HEADING, "", name)
     title = f"### {called} · {name.replace('-', ' ').capitalize()}"
     checkers, answers = (choose_module(folder, chapter, name) for folder in (CHECKERS, ANSWERS))
-    page.write_text(insert_section(text, section.replace(HEADING, title)), "utf-8")
-    add_checker(checkers, text, name, called)
-    add_answers(answers, name)
-    files = (file.relative_to(ROOT) for file in (page, checkers, answers))
-    print("\n".join([f"{called} is begun, for you to edit:", *(f"  {file}" for file in files)]))
+    made = {page: insert_section(text, section.replace(HEADING, title))}
+    made |= {checkers: add_checker(checkers, text, name, called), answers: add_answers(answers, name)}
+    for file, written in made.items():
+        file.write_text(written, "utf-8")
+    print("\n".join([f"{called} is begun, for you to edit:", *(f"  {file.relative_to(ROOT)}" for file in made)]))
+    print("Now the chapter is run, and once more under noise, which NOISE=no leaves out")
 
 
 if __name__ == "__main__":

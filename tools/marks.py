@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from html import escape
 
 from tools import ROOT
-from tools.compare import Difference, Result, read_current
 from tools.notebooks import list_chapters, list_pages, locate, write
+from tools.results import Difference, Result, read_current
 
 SITE = ROOT / "_build/html"
 ABOUT = "book/about.html"

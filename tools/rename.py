@@ -4,15 +4,17 @@
     python -m tools.rename --numbers
 
 With another name move text and notebook, the checkers of its exercises and the answers to them; the table of contents,
-the settings, and the links of other pages follow. Its title stays, and so do the names of its exercises.
+the settings, and the links of other pages follow; the old address leads to the new one. Its title stays, and so do the
+names of its exercises.
 
 Exercises, formulas and links carry the number of their chapter in the texts, in the hints of the checkers and in tests.
-A chapter that was moved in the table of contents takes them along.
+A chapter that was moved in the table of contents takes them along. One that was cut into two files may leave them as
+they were: each file counts its own anew, and what is said elsewhere follows.
 """
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -20,8 +22,8 @@ from book_site.phrases import CHAPTER, EXERCISE, name_numbers
 
 from tools import ROOT
 from tools.chapter import check_name
-from tools.compare import digest_chapter
 from tools.notebooks import DIGEST, TEXTS, digest, list_chapters, write
+from tools.results import digest_chapter
 from tools.run import STAMPS, is_fresh
 
 MOVED = ["book/{}.md", "notebooks/{}.ipynb"]
@@ -32,10 +34,13 @@ NAMED = ("*.md", "*.yml", "book/**/*.md", "frameworks/*.md", "frameworks/*.ipynb
 NUMBERED = ("book/*.md", *CODE[:2], "tests/exercises/**/*.py", "tests/chapters/*.toml")
 
 EXERCISES = re.compile(name_numbers(EXERCISE, r"\d+\.\d+"))
-TAG = re.compile(r"\\tag\{(\d+)\.")
-FORMULA = re.compile(r"\((\d+)\.(\d+)\)")
+HEADING = re.compile(rf"^### {EXERCISE} (\d+\.\d+)\b", re.MULTILINE)
+TAG = re.compile(r"\\tag\{(\d+\.\d+)\}")
+FORMULA = re.compile(r"\((\d+\.\d+)\)")
 CHAPTERS = re.compile(name_numbers(CHAPTER, r"\d+") + r"(?!\.\d)")
-LINK = re.compile(r"\[(\d+)\](?=\(\.\./notebooks/)")
+LINK = re.compile(r"\[(\d+)\](?=\(\.\./notebooks/([\w-]+)\.ipynb)")
+REDIRECTS = re.compile(r"^( *)redirects:.*$", re.MULTILINE)
+Labels = dict[str, str]  # numbers as 7.4, or of chapters, and what they become
 
 
 def rewrite(patterns: Iterable[str], change: Callable[[Path, str], str]) -> int:
@@ -87,41 +92,53 @@ def move_chapter(old: str, new: str) -> None:
     for path, target in pairs:
         path.rename(target)
     changed = rewrite(NAMED, lambda path, text: rename(path, text, old, new))
+    rewrite(["_config.yml"], lambda _, text: REDIRECTS.sub(rf"\g<0>\n\g<1>  notebooks/{old}: {new}.html", text))
     if fresh:  # what was run under the old name need not be run again
+        STAMPS.mkdir(parents=True, exist_ok=True)
         write(STAMPS / new, digest_chapter(new))
     print(f"{old} is {new}: {len(pairs)} files or folders moved, {changed} changed; now: make notebooks")
 
 
-def read_number(text: str) -> str | None:
-    """The number that a chapter's text has now."""
-    found = re.search(rf"^### {EXERCISE} (\d+)\.1\b", text, re.MULTILINE) or TAG.search(text)
-    return found[1] if found else None
+def count_anew(pattern: re.Pattern[str], text: str, number: int) -> Labels:
+    """The numbers that a chapter's own text gives, and what they are in chapter `number`, in the same order."""
+    found = sorted(set(pattern.findall(text)), key=lambda label: [int(part) for part in label.split(".")])
+    return {old: f"{number}.{new}" for new, old in enumerate(found, start=1)}
 
 
-def renumber(text: str, numbers: Mapping[str, str], formulas: Set[str]) -> str:
-    """A text with other numbers of chapters; `(1.5)` is a formula only where it is one of `formulas`."""
+def renumber(text: str, chapters: Labels, exercises: Labels, formulas: Labels, names: Labels) -> str:
+    """A text with other numbers; `(1.5)` is a formula only where there is one, and a link shows that of its page."""
 
-    def get(number: re.Match[str]) -> str:
-        return numbers.get(number[0], number[0])
+    def put(labels: Labels) -> Callable[[re.Match[str]], str]:
+        return lambda found: re.sub(r"\d+(?:\.\d+)?", lambda label: labels.get(label[0], label[0]), found[0])
 
-    def name(found: re.Match[str]) -> str:
-        formula = found.re is not FORMULA or found[0][1:-1] in formulas
-        return re.sub(r"(?<![\d.])\d+", get, found[0]) if formula else found[0]
-
-    for pattern in (EXERCISES, TAG, FORMULA, LINK, CHAPTERS):
-        text = pattern.sub(name, text)
-    return text
+    for pattern, labels in ((EXERCISES, exercises), (TAG, formulas), (FORMULA, formulas), (CHAPTERS, chapters)):
+        text = pattern.sub(put(labels), text)
+    return LINK.sub(lambda found: f"[{names.get(found[2], found[1])}]", text)
 
 
 def number_chapters() -> None:
     """Change the numbers of all chapters at once, wherever they are written."""
     texts = {name: path.read_text("utf-8") for name in list_chapters() if (path := TEXTS / f"{name}.md").exists()}
-    numbers = {old: str(new) for new, text in enumerate(texts.values(), start=1) if (old := read_number(text))}
-    formulas = {tag for text in texts.values() for tag in re.findall(r"\\tag\{([\d.]+)\}", text)}
-    moved = {old: new for old, new in numbers.items() if old != new}
-    changed = rewrite(NUMBERED, lambda _, text: renumber(text, moved, formulas)) if moved else 0
-    for old, new in moved.items():
-        print(f"chapter {old} is chapter {new}")
+    own = {
+        name: [count_anew(pattern, text, number) for pattern in (HEADING, TAG)]
+        for number, (name, text) in enumerate(texts.items(), start=1)
+    }
+    names = {name: str(number) for number, name in enumerate(texts, start=1)}
+    chapters: Labels = {}
+    for name, labels in own.items():  # of a chapter that was cut, the first file keeps its number
+        for old in (*labels[0], *labels[1]):
+            chapters.setdefault(old.partition(".")[0], names[name])
+    whole = [{old: new for labels in own.values() for old, new in labels[kind].items()} for kind in (0, 1)]
+
+    def change(path: Path, text: str) -> str:
+        name = next((name for name in own if any(place in (path, *path.parents) for place in list_moved(name))), None)
+        exercises, formulas = ({**every, **(own[name][kind] if name else {})} for kind, every in enumerate(whole))
+        return renumber(text, chapters, exercises, formulas, names)
+
+    for old, new in chapters.items():
+        if old != new:
+            print(f"chapter {old} is chapter {new}")
+    changed = rewrite(NUMBERED, change)
     print(f"{changed} files changed" + ("; now: make notebooks" if changed else ""))
 
 

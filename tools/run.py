@@ -20,7 +20,7 @@ from book_site.outputs import OPT_OUT
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.compare import digest_chapter, is_known, read_result, tell_differences
+from tools.compare import tell_differences
 from tools.kernels import over_files
 from tools.notebooks import (
     COVER,
@@ -45,6 +45,7 @@ from tools.notebooks import (
     write,
 )
 from tools.printed import compare_outputs
+from tools.results import digest_chapter, is_known, read_result
 
 STAMPS = ROOT / ".build/run"
 NOISE = ROOT / "tools/noise.py"
@@ -90,6 +91,8 @@ def execute(name: str, notebook: NotebookNode, folder: Path, **environment: str)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         side = folder if folder == FRAMEWORKS else TEXTS
         raise SystemExit(f"{side.name}/{name}.md: a cell raised\n{error}") from None
+    finally:  # it belongs to us, so the client leaves it running: twenty chapters would fill the memory
+        manager.shutdown_kernel(now=True)
     CoalesceStreamsPreprocessor().preprocess(notebook, {})
     return time.monotonic() - begin
 

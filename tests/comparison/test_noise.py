@@ -1,13 +1,17 @@
 """The processor that nobody has built rounds in its own way, always the same, and leaves exact what is exact."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from tools.noise import Noise
+from tools.run import execute
 
 ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {
     "product": lambda X: X @ X.T,
@@ -69,3 +73,11 @@ def test_gradients_are_shaken_too() -> None:
 def test_the_smallest_numbers_stay_numbers() -> None:
     with Noise(3):
         assert torch.full((4,), -744.5, dtype=torch.float64).exp().isfinite().all()
+
+
+def test_a_kernel_ends_with_its_run(tmp_path: Path) -> None:
+    """Those of twenty chapters would fill the memory."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import os\nprint(os.getpid())")])
+    execute("mini", notebook, tmp_path)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(notebook.cells[0].outputs[0]["text"]), 0)

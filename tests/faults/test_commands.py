@@ -129,6 +129,7 @@ def test_a_chapter_whose_file_has_another_name_is_linked_by_it_and_not_run(book:
     assert "# complete: [mini, last]" in book.path("_config.yml").read_text("utf-8")
     book.make_green("book")
     assert book.path("_build/html/notebooks/last.html").exists() and not book.path("notebooks/second.ipynb").exists()
+    assert "url=last.html" in book.path("_build/html/notebooks/second.html").read_text("utf-8")
 
 
 def rename(book: MiniBook, *names: str) -> subprocess.CompletedProcess[str]:
@@ -136,16 +137,28 @@ def rename(book: MiniBook, *names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=book.folder, check=False, capture_output=True, text=True)
 
 
+def number(book: MiniBook, **first: str) -> tuple[str, str]:
+    """The texts of both chapters, which have one exercise and one formula of these numbers each, counted anew."""
+    for chapter, label in first.items():
+        text = book.path(f"book/{chapter}.md").read_text("utf-8")
+        text = text.replace("Exercise 1.1", f"Exercise {label}") + f"\n$$a \\tag{{{label}}}$$\n"
+        book.path(f"book/{chapter}.md").write_text(text, "utf-8")
+    assert rename(book, "--numbers").returncode == 0
+    mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
+    return mini, second
+
+
 def test_a_chapter_that_was_moved_takes_its_number_along(book: MiniBook) -> None:
     book.edit(prose("See [chapter 2](second.ipynb), exercise 2.1 and (2.1), not (2.5), in chapters 1 to 2."))
-    for chapter, number in (("mini", 1), ("second", 2)):
-        text = book.path(f"book/{chapter}.md").read_text("utf-8")
-        book.path(f"book/{chapter}.md").write_text(
-            text.replace("Exercise 1.1", f"Exercise {number}.1") + f"\n$$a \\tag{{{number}.1}}$$\n", "utf-8"
-        )
     toc = book.path("_toc.yml").read_text("utf-8")
     book.path("_toc.yml").write_text(toc.replace("/mini", "/x").replace("/second", "/mini").replace("/x", "/second"))
-    subprocess.run([sys.executable, "-m", "tools.rename", "--numbers"], cwd=book.folder, check=True)
-    mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
+    mini, second = number(book, mini="1.1", second="2.1")
     assert "Exercise 2.1" in mini and "\\tag{2.1}" in mini and "Exercise 1.1" in second and "\\tag{1.1}" in second
     assert "See [chapter 1](second.ipynb), exercise 1.1 and (1.1), not (2.5), in chapters 2 to 1." in mini
+
+
+def test_of_a_chapter_that_was_cut_each_file_counts_anew(book: MiniBook) -> None:
+    book.edit(prose("See exercises 1.1 and 1.2, (1.1) and (1.2), [1](../notebooks/second.ipynb), in chapter 1."))
+    mini, second = number(book, mini="1.1", second="1.2")
+    assert "Exercise 1.1" in mini and "Exercise 2.1" in second and "\\tag{2.1}" in second
+    assert "See exercises 1.1 and 2.1, (1.1) and (2.1), [2](../notebooks/second.ipynb), in chapter 1." in mini
