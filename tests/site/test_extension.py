@@ -91,7 +91,7 @@ def test_properties_and_motions_go_if_nothing_names_them() -> None:
 ENGLISH = '[en]\nsummary = "Summary"\n[en.scripts]\nclose = "Close"\n'
 # What is wrong with a second language, and what it is told.
 TABLES = {
-    '[zh]\nsummary = "小结"\n': "'zh' lacks 'scripts', lacks 'close'",
+    '[zh]\nsummary = "小结"\n': "'zh' lacks 'close'",
     '[zh]\nsummary = ""\n[zh.scripts]\nclose = "关闭"\n': "'zh' lacks 'summary'",
     '[zh]\nsummary = "小结"\nsumary = "小结"\n[zh.scripts]\nclose = "关闭"\n': "'zh' has 'sumary', which English lacks",
     "": "language must be one of en, got 'zh'",

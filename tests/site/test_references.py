@@ -74,4 +74,4 @@ def test_an_old_address_leads_to_a_place_that_is_there() -> None:
         page, _, anchor = new.partition("#")
         (refresh,) = soup(f"{old}.html").select("meta[http-equiv=refresh]")
         assert refresh["content"] == f"0; url={new}" and soup(f"{old}.html").a["href"] == new
-        assert f"notebooks/{page}" in CHAPTERS and anchor in ids(f"notebooks/{page}"), new
+        assert f"notebooks/{page}" in CHAPTERS and (not anchor or anchor in ids(f"notebooks/{page}")), new

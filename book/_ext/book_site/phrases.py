@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 TABLE = Path(__file__).with_suffix(".toml")
 CONFIG = Path(__file__).parents[3] / "_config.yml"
@@ -14,7 +15,15 @@ def read_language(config: str) -> str:
     return found[1] if found else "en"
 
 
-def read_phrases(language: str, table: str) -> tuple[dict[str, str], dict[str, str]]:
+def flatten(table: dict[str, Any]) -> dict[str, str]:
+    """The phrases of a table and of those in it."""
+    found: dict[str, str] = {}
+    for name, phrase in table.items():
+        found |= flatten(phrase) if isinstance(phrase, dict) else {name: phrase}
+    return found
+
+
+def read_phrases(language: str, table: str) -> tuple[dict[str, str], dict[str, Any]]:
     """The phrases of a language that Python has, and those that scripts have, by the names that they have in English.
 
     Raises:
@@ -23,7 +32,7 @@ def read_phrases(language: str, table: str) -> tuple[dict[str, str], dict[str, s
     tables = tomllib.loads(table)
     if language not in tables:
         raise ValueError(f"language must be one of {', '.join(tables)}, got {language!r}")
-    english, own = ({**held, **held.get("scripts", {})} for held in (tables["en"], tables[language]))
+    english, own = flatten(tables["en"]), flatten(tables[language])
     wrong = [f"lacks {name!r}" for name in english if not own.get(name)]
     wrong += [f"has {name!r}, which English lacks" for name in own if name not in english]
     if wrong:

@@ -98,6 +98,8 @@ def tidy_page(html: str) -> str:
 
 
 def hand_phrases(html: str) -> str:
-    """Give a page the phrases that its scripts write."""
-    given = f'data-phrases="{escape(json.dumps(SCRIPTS, ensure_ascii=False))}" '
+    """Give a page the phrases that its scripts write, those of what is played with only where it is."""
+    phrases = {name: phrase for name, phrase in SCRIPTS.items() if name != "play"}
+    phrases |= SCRIPTS["play"] if "data-play=" in html else {}
+    given = f'data-phrases="{escape(json.dumps(phrases, ensure_ascii=False))}" '
     return re.sub(r'(?<=<html )(?=lang="[^"]*" data-content_root=)', lambda _: given, html)

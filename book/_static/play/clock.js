@@ -1,7 +1,7 @@
 // The hands of a query and of a key on each clock; their scores add up.
 (() => {
   "use strict";
-  const { begin, make, play, slide, sum, write } = PLAY;
+  const { begin, make, play, say, slide, sum, write } = PLAY;
 
   function turnClocks({ turns, positions }) {
     const places = { query: 5, key: 2 }, svg = "http://www.w3.org/2000/svg";
@@ -21,7 +21,7 @@
         return Math.atan2(event.clientX - left - width / 2, top + width / 2 - event.clientY);
       };
       const apart = (a, b) => Math.abs(Math.atan2(Math.sin(a - b), Math.cos(a - b)));
-      const score = make("span"), figure = make("div", { className: "clock" }, face, make("span", {}, `clock ${j}: `, score));
+      const score = make("span"), figure = make("div", { className: "clock" }, face, make("span", {}, say("clock", j), score));
       if (turn * positions < Math.PI) return { turn, hands, score, figure };  // too slow for a hand that drags it
       face.classList.add("drags");
       face.addEventListener("pointerdown", (event) => {
@@ -41,9 +41,9 @@
     });
     const move = (who) => (value) => { places[who] = value; tell(); };
     const sliders = {
-      query: slide("query at", 0, positions - 1, 1, places.query, move("query")),
-      key: slide("key at", 0, positions - 1, 1, places.key, move("key")),
-      both: slide("both, the earlier at", 0, positions - 1, 1, 0, (value) => {
+      query: slide(say("query_at"), 0, positions - 1, 1, places.query, move("query")),
+      key: slide(say("key_at"), 0, positions - 1, 1, places.key, move("key")),
+      both: slide(say("both_at"), 0, positions - 1, 1, 0, (value) => {
         const first = Math.min(places.query, places.key);
         places.query += value - first;
         places.key += value - first;
@@ -59,10 +59,10 @@
       sliders.both.input.max = positions - 1 - Math.abs(query - key);
       for (const [who, value] of [["query", query], ["key", key], ["both", Math.min(query, key)]])
         sliders[who].input.value = sliders[who].shown.textContent = value;
-      said.textContent = `Offset ${write(key - query, 0)}. Score: ${write(sum(scores), 3)}.`;
+      said.textContent = say("offset", write(key - query, 0), write(sum(scores), 3));
     }
     tell();
-    return play("Turn the clocks", make("p", {}, "Move the query (thick) or the key, by a slider or by a hand of clock 0; then move both. What changes, and what stays?"),
+    return play(say("turn_clocks"), make("p", {}, say("turn_how")),
       make("div", { className: "clocks" }, ...clocks.map(({ figure }) => figure)), ...Object.values(sliders).map(({ row }) => row), said);
   }
 

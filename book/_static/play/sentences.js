@@ -1,7 +1,7 @@
 // Two layers read three words before the last one. The address of the page holds them.
 (() => {
   "use strict";
-  const { begin, dot, make, play, rove, softmax } = PLAY;
+  const { begin, dot, make, parts, play, rove, say, softmax } = PLAY;
 
   function laySentences({ words, glosses, lang, titles, senses, layers }) {
     const last = words.length - 1, numbers = layers.map((rows) => rows.map((row) => row.map((text) => Number(text.replace("−", "-")))));
@@ -15,7 +15,7 @@
     const twice = all.filter((laid) => differ(answer(laid))).length;
     const name = (word) => [make("span", { lang, className: "word" }, words[word]), " ", make("small", {}, glosses[word])];
     const meaning = (word) => glosses[word] || words[word];
-    const say = (sense) => senses[sense > 0 ? 0 : 1];
+    const tellSense = (vote) => senses[vote > 0 ? 0 : 1];
 
     let laid = [1, 11, 3], place = 0;
     const slots = laid.map((_, i) => make("button", { type: "button", className: "slot", onclick: () => { place = i; tell(); } }));
@@ -31,14 +31,14 @@
     }));
     const board = make("div", { className: "board" }, ...slots, make("span", { className: "slot" }, ...name(last)),
       ...rows.flatMap(({ title, said, meter, cells }) => [
-        make("p", { className: "layer" }, make("span", {}, `${title} says `, said), make("small", {}, senses[1]), meter, make("small", {}, senses[0])), ...cells]));
+        make("p", { className: "layer" }, make("span", {}, ...parts("layer_says", title), said), make("small", {}, senses[1]), meter, make("small", {}, senses[0])), ...cells]));
     const verdict = make("output", { className: "verdict" }), copied = make("span");
     copied.setAttribute("role", "status");
     const copy = make("button", { type: "button", className: "copy", onclick: async () => {
       address();
-      try { await navigator.clipboard.writeText(location.href); copied.textContent = " Copied."; }
-      catch { copied.textContent = " The address of the page has it now."; }
-    } }, "Copy a link to this sentence");
+      try { await navigator.clipboard.writeText(location.href); copied.textContent = say("link_copied"); }
+      catch { copied.textContent = say("link_shown"); }
+    } }, say("link"));
 
     function address() {
       const hash = `#${laid.map((word) => words[word]).join(".")}`;
@@ -51,23 +51,23 @@
       slots.forEach((slot, i) => {
         slot.replaceChildren(...name(laid[i]));
         slot.setAttribute("aria-pressed", i === place);
-        slot.setAttribute("aria-label", `Place ${i + 1}: ${words[laid[i]]} ${glosses[laid[i]]}`);
+        slot.setAttribute("aria-label", say("place", i + 1, words[laid[i]], glosses[laid[i]]));
       });
       tiles.forEach((tile, word) => tile.setAttribute("aria-pressed", word === laid[place]));
       rows.forEach(({ said, meter, cells }, i) => {
         const share = 1 / (1 + Math.exp(-told[i].vote));
-        said.textContent = `${say(told[i].vote)}, ${(100 * Math.max(share, 1 - share)).toFixed(0)}%`;
+        said.textContent = `${tellSense(told[i].vote)}, ${(100 * Math.max(share, 1 - share)).toFixed(0)}%`;
         meter.style.setProperty("--p", `${100 * share}%`);
         told[i].weights.forEach((weight, at) => {
-          const to = make("span", { className: "said" }, `to ${meaning([...laid, last][at])} `);
+          const to = make("span", { className: "said" }, say("weight", meaning([...laid, last][at])));
           cells[at].replaceChildren(to, `${(100 * weight).toFixed(0)}%`);
           cells[at].style.setProperty("--w", weight);
         });
       });
       const looks = told.map(({ weights }) => meaning([...laid, last][weights.indexOf(Math.max(...weights))]));
-      const each = titles.map((title, i) => `${title} looks at “${looks[i]}” and says ${say(told[i].vote)}`).join("; ");
-      const many = found ? ` Found: ${found} of ${twice}.` : "";
-      verdict.textContent = `They ${differ(told) ? "disagree" : "agree"}: ${each}.${many}`;
+      const each = titles.map((title, i) => say("looks", title, looks[i], tellSense(told[i].vote))).join("; ");
+      const many = found ? say("found", found, twice) : "";
+      verdict.textContent = say(differ(told) ? "disagree" : "agree", each, many);
       copied.textContent = "";
     }
     function follow() {
@@ -82,9 +82,8 @@
     follow();
     rove(slots);
     rove(tiles);
-    return play(`${senses[0][0].toUpperCase()}${senses[0].slice(1)} or ${senses[1]}?`,
-      make("p", {}, "Two small layers read three words before ", make("span", { lang }, words[last]),
-        `. Each is right about every sentence of the chapter on self-attention. But they disagree on ${twice} of the ${all.length.toLocaleString("en")} sentences that you can build: find one. Percentages say where `, make("span", { lang }, words[last]), " looks."),
+    return play(say("fruit_or_firm", senses[0][0].toUpperCase() + senses[0].slice(1), senses[1]),
+      make("p", {}, ...parts("build_sentences", make("span", { lang }, words[last]), twice, all.length.toLocaleString("en"), make("span", { lang }, words[last]))),
       board, verdict, make("div", { className: "tiles" }, ...tiles), copy, copied);
   }
 

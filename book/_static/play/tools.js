@@ -16,6 +16,10 @@ const PLAY = (() => {
     box.setAttribute("aria-labelledby", name);
     return box;
   };
+  const phrases = JSON.parse(document.documentElement.dataset.phrases);  // from phrases.toml
+  // A phrase, with what stands in place of each {}: in parts, or as a text.
+  const parts = (name, ...values) => phrases[name].split("{}").flatMap((text, i) => (i ? [values[i - 1], text] : [text]));
+  const say = (...phrase) => parts(...phrase).join("");
   const write = (number, digits) => number.toFixed(digits).replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const softmax = (scores) => {
@@ -52,5 +56,5 @@ const PLAY = (() => {
       else place.append(shown);
     }
   }
-  return { begin, dot, make, play, rove, slide, softmax, sum, write };
+  return { begin, dot, make, parts, play, rove, say, slide, softmax, sum, write };
 })();
