@@ -181,25 +181,25 @@ exercise(
 list_in_order(
     "A real model",
     Task(
-        "Exercise 17.1",
+        "Exercise 18.1",
         "real-cache",
         "what does a token leave in one head of one block, and how many such heads are there?",
         '"Your layer, somebody else\'s weights" for the sizes',
     ),
     Task(
-        "Exercise 17.2",
+        "Exercise 18.2",
         "find-previous",
         "where in a map stands the weight that token 5 gives to token 4?",
         '"Where 270 heads look": there, `found` picks one column for each row',
     ),
     Task(
-        "Exercise 17.3",
+        "Exercise 18.3",
         "sink-window",
         "for query 4, w = 2 and one sink: which keys does it see?",
         '"The first token": its window leaves the causal mask to the model',
     ),
     Task(
-        "Exercise 17.4",
+        "Exercise 18.4",
         "rows-in-halves",
         "which rows of one head turn together in the file, and which ones in your program?",
         '"Which bug still says Paris?"; both pairings are in formula (7.1) and its chapter',

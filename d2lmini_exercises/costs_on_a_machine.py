@@ -119,19 +119,19 @@ exercise(
 list_in_order(
     "What a machine makes of it",
     Task(
-        "Exercise 12.1",
+        "Exercise 13.1",
         "predict-memory",
         "how many matrices does a pair of tokens need in a stack, and how many numbers does a token leave in a cache?",
         '"What must fit into memory" and "A cache for each text"',
     ),
     Task(
-        "Exercise 12.2",
+        "Exercise 13.2",
         "predict-decoding",
         "what is fetched in one pass, and how often is each byte of it used?",
         '"Two speeds" and "Reading a prompt, writing an answer"',
     ),
     Task(
-        "Exercise 12.3",
+        "Exercise 13.3",
         "find-batch",
         "how long do the operations of b texts take, and how long the bytes?",
         '"Two speeds" and "A cache for each text"',

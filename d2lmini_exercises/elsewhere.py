@@ -146,19 +146,19 @@ exercise(
 list_in_order(
     "The same layer, elsewhere",
     Task(
-        "Exercise 16.1",
+        "Exercise 17.1",
         "transposed-kernel",
         "what does the transpose of a rotation do?",
-        'formula (16.1) in "A kernel is a matrix lying on its side"',
+        'formula (17.1) in "A kernel is a matrix lying on its side"',
     ),
     Task(
-        "Exercise 16.2",
+        "Exercise 17.2",
         "port-a-layer",
         "which axis of PyTorch's matrix is the input, and how do the entries of one head lie in the other?",
-        'formula (16.1), and "Heads are an axis"',
+        'formula (17.1), and "Heads are an axis"',
     ),
     Task(
-        "Exercise 16.3",
+        "Exercise 17.3",
         "port-a-mask",
         "what does True mean in each of the three masks, and when may a query see a key?",
         '"What True means"',

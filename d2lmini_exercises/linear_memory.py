@@ -208,7 +208,7 @@ exercise(
 
 
 def move(n: int = 65536, d: int = 64, B: int = 512, size: int = 4, once: int = 1) -> float:
-    """GiB that are moved, by (13.4)."""
+    """GiB that are moved, by (14.4)."""
     return size * 2 * n * d * (n / B + once) / 2**30
 
 
@@ -238,27 +238,27 @@ prediction(
 list_in_order(
     "Attention in linear memory",
     Task(
-        "Exercise 13.1",
+        "Exercise 14.1",
         "one-pass",
         "when a new score is the largest so far, what must happen to all that was summed before?",
-        'formula (13.1) in "A softmax in one pass"',
+        'formula (14.1) in "A softmax in one pass"',
     ),
     Task(
-        "Exercise 13.2",
+        "Exercise 14.2",
         "two-halves",
         "what share of all the weight has each half, and how is it computed from the two L without an overflow?",
-        "formulas (13.1) and (13.2): a half is a pair with a score of its own",
+        "formulas (14.1) and (14.2): a half is a pair with a score of its own",
     ),
     Task(
-        "Exercise 13.3",
+        "Exercise 14.3",
         "debug-tiles",
         "which tiles of keys does a tile of queries need, and which of them are seen only in part?",
         '"Tiles": there, the tiles are square',
     ),
     Task(
-        "Exercise 13.4",
+        "Exercise 14.4",
         "predict-bytes",
         "how often is each of the four matrices moved, and how does the side of a tile follow from the memory?",
-        'formula (13.4) in "Bytes moved"',
+        'formula (14.4) in "Bytes moved"',
     ),
 )

@@ -284,7 +284,7 @@ exercise(
     },
     claim="it is the smallest number that a coin reaches less often than that",
     verified="the smallest number that is rare enough: at least that many, one side, exact",
-    hint="from which k on is the sum in (10.2), with `pairs` in place of 50, smaller than `chance`?",
+    hint="from which k on is the sum in (11.2), with `pairs` in place of 50, smaller than `chance`?",
 )
 
 
@@ -306,27 +306,27 @@ prediction(
 list_in_order(
     "Reading reviews",
     Task(
-        "Exercise 10.1",
+        "Exercise 11.1",
         "predict-bag",
         "what does a bag say of the two reviews of one pair, and for how many reviews is that all it can do?",
-        'formula (10.1) in "Does it use the order?"',
+        'formula (11.1) in "Does it use the order?"',
     ),
     Task(
-        "Exercise 10.2",
+        "Exercise 11.2",
         "debug-maximum",
         "which steps count for a length of 2, and can a maximum be below 0?",
         '"A Transformer reads": how padding is left out of a mean',
     ),
     Task(
-        "Exercise 10.3",
+        "Exercise 11.3",
         "effect-of-words",
         "at how many places can a phrase begin, and which review is each score compared with?",
         '"Where does it look?"',
     ),
     Task(
-        "Exercise 10.4",
+        "Exercise 11.4",
         "by-luck use-luck",
         'how probable are exactly k of m pairs, and what does "or more" add?',
-        'formula (10.2) in the task; the first fold behind "Right for the wrong reason" uses it',
+        'formula (11.2) in the task; the first fold behind "Right for the wrong reason" uses it',
     ),
 )

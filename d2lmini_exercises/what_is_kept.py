@@ -175,7 +175,7 @@ exercise(
     },
     claim="{} is that after this token",
     verified="the difference is written, and a new value replaces the old one; also where a gate is 0 or 1",
-    hint="write both formulas of (14.2) as two lines, and read last",
+    hint="write both formulas of (15.2) as two lines, and read last",
     parts=("the output", "S"),
 )
 
@@ -277,31 +277,31 @@ prediction(
 list_in_order(
     "What is kept",
     Task(
-        "Exercise 14.1",
+        "Exercise 15.1",
         "three-caches",
         "how many numbers does one token leave in one layer, and what stops growing behind a window?",
         '"The state" and "A window forgets by place"',
     ),
     Task(
-        "Exercise 14.2",
+        "Exercise 15.2",
         "linear-step",
         "does the newest token read what it has just written?",
-        'formula (14.1) in "Linear attention is a recurrence"',
+        'formula (15.1) in "Linear attention is a recurrence"',
     ),
     Task(
-        "Exercise 14.3",
+        "Exercise 15.3",
         "delta-step",
         "what does S answer for the key before it is written, and when is it forgotten: before that or after?",
-        'formula (14.2) in "Write the difference"',
+        'formula (15.2) in "Write the difference"',
     ),
     Task(
-        "Exercise 14.4",
+        "Exercise 15.4",
         "debug-window",
         "how many tokens does the newest query see, and what does the next one need of them?",
         '"A window forgets by place"',
     ),
     Task(
-        "Exercise 14.5",
+        "Exercise 15.5",
         "other-lengths",
         "which side of each comparison grows with n, and from where on is it the larger one?",
         '"Sixteen layers", and the formulas in its fold',

@@ -14,7 +14,7 @@ prediction(
             "these are the patches of one row of the grid: how many such rows are there?": 14,
             "these are the pixels: a token is a whole patch": 50176,
             "the three colours of a patch are in one token": 588,
-            "(11.1): divide by the side of a patch twice": 3136,
+            "(12.1): divide by the side of a patch twice": 3136,
             "there is no class token here": 197,
         },
         Number("(b)", 768, "how many pixels has a patch, and how many numbers has a pixel?"): {
@@ -23,10 +23,10 @@ prediction(
             "a patch is a square, and each pixel has three colours": 16,
             "that is how many patches there are: how many numbers are in one?": 196,
         },
-        Number("(c)", 256, "put s = 16 and s = 4 into (11.1)"): {
+        Number("(c)", 256, "put s = 16 and s = 4 into (12.1)"): {
             "that is how the number of tokens grows: mixing goes with its square": 16,
             "a quarter of the side: how many small patches fit into a large one?": 4,
-            "put both sides into (11.1)": 64,
+            "put both sides into (12.1)": 64,
             "smaller patches are more of them": 1 / 256,
         },
         Number("(d)", 16, "each token is projected by itself: what grows is their number"): {

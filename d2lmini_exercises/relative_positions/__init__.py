@@ -1,9 +1,9 @@
-"""Checkers of the chapter "Relative positions, and texts longer than in training"."""
+"""Checkers of the chapter "How to tell a distance"."""
 
 from d2lmini_exercises.engine import Task, list_in_order
 
 list_in_order(
-    "Relative positions, and texts longer than in training",
+    "How to tell a distance",
     Task(
         "Exercise 7.1",
         "predict-relative",
@@ -24,12 +24,6 @@ list_in_order(
     ),
     Task(
         "Exercise 7.4",
-        "debug-stretching",
-        "which pairs turn often within the old length, and what is to become of these?",
-        'formulas (7.5) and (7.6) in "Stretch it"',
-    ),
-    Task(
-        "Exercise 7.5",
         "rotary-picture",
         "which patches have the same row, and what do their first halves have in common?",
         '"Turn, do not add"; `d2l.apply_rotary` says which dimension is that of the positions',

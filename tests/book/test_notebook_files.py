@@ -1,4 +1,4 @@
-"""The notebooks as files: what nbval and Sphinx would let pass in silence. Needs no torch and takes a second."""
+"""The notebooks as files: what nbval and Sphinx would let pass in silence. Needs no torch."""
 
 import re
 from collections.abc import Iterator

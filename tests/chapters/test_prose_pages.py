@@ -76,7 +76,7 @@ def test_the_cover_is_described_alike_wherever_it_stands() -> None:
 @pytest.mark.parametrize("name", IN_D2L)
 def test_the_signature_is_the_one_that_the_notation_names(name: str) -> None:
     parameters = inspect.signature(getattr(d2l, name)).parameters.values()
-    by_place = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    by_place = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     assert " ".join(by_place) == IN_D2L[name]
 
 

@@ -47,7 +47,7 @@ def raises(error: BaseException) -> Callable[..., Any]:
 ERRORS = [SilentError(), UnheardOf("oops"), GeneratorExit(), asyncio.CancelledError(), SystemExit(3), RecursionError()]
 
 
-TICK = "\n✓ measure-window: \r✓ Exercise 10.3, measure-window: \u2028✓\x1b[2K"
+TICK = "\n✓ measure-window: \r✓ Exercise 11.3, measure-window: \u2028✓\x1b[2K"
 NAMED: Any = type(TICK, (Exception,), {"__str__": lambda _: TICK.replace("\n", "")})
 NOTED = ValueError("no")
 NOTED.__notes__ = [f"called with {TICK}"]

@@ -1,4 +1,4 @@
-"""Answers to the exercises of the chapter "Relative positions, and texts longer than in training"."""
+"""Answers to the exercises of the chapter "How to tell a distance"."""
 
 import math
 from collections.abc import Callable
@@ -87,22 +87,6 @@ def by_offsets(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
     return torch.stack(outputs)
 
 
-def yarn(positions: Tensor, p: int, L: int, s: float, window: int | None = None) -> Tensor:
-    """Right: pair by pair, in plain numbers."""
-    columns = []
-    for j in range(p // 2):
-        omega = 10000 ** (-2 * j / p)
-        slowed = min(max((32 - L * omega / math.tau) / 31, 0), 1) if window is None or window > L else 0
-        columns.append(positions * (omega + slowed * (omega / s - omega)))
-    return torch.stack(columns, dim=1)
-
-
-def half(positions: Tensor, p: int, L: int, s: float, window: int | None = None) -> Tensor:
-    """Wrong: only pairs of the second half are stretched."""
-    omega = 10000 ** (-torch.arange(0, p, 2) / p)
-    return positions[:, None] * torch.cat([omega[: p // 4], omega[p // 4 :] / s])
-
-
 RIGHT: dict[str, list[Any]] = {
     "predict-relative": [(264, math.exp(-1), 0.1334), [264, 0.37, 0.133]],
     "measure-window": [
@@ -113,7 +97,6 @@ RIGHT: dict[str, list[Any]] = {
     "use-window": [(10, 1179), [10.0, 1179.0]],
     "rotary-picture": [picture, row_by_row],
     "debug-rotary": [rotary(), with_package, by_offsets],
-    "debug-stretching": [yarn, lambda *given: yarn(*given).float()],
 }
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -129,7 +112,5 @@ WRONG: list[tuple[str, Any, str]] = [
     ("rotary-picture", lambda X: X + (picture(X) - X).detach(), "is a part of the way cut off?"),
     ("debug-rotary", rotary(scale=lambda p: math.sqrt(12)), "compare turned queries"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q, K[-10:], V[-10:]), "compare turned queries"),
-    ("debug-stretching", half, "print γ"),
-    ("debug-stretching", lambda i, p, L, s, window=None: 1.01 * yarn(i, p, L, s, window), "print γ"),
     ("debug-rotary", lambda Q, K, V: rotary()(Q, 2 * K - K.detach(), V), "is a part of the way cut off?"),
 ]
