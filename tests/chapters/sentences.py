@@ -65,7 +65,7 @@ def read_shown(cell: Any) -> str:
     parts = [output.get("text", "") for output in cell.outputs]
     for data in (output.get("data", {}) for output in cell.outputs):
         parts += [re.sub(r"<[^>]*>", " ", data.get(kind, "")) for kind in ("text/plain", "text/html", "image/svg+xml")]
-    return " ".join(parts)
+    return re.sub(name_numbers(EXERCISE, r"\d+\.\d+"), " ", " ".join(parts))  # the line of a check names one
 
 
 def is_measured(told: Told, notebook: Any) -> bool:
