@@ -32,9 +32,7 @@ each_chapter = pytest.mark.parametrize("chapter", sorted(path.stem for path in N
 @each_chapter
 def test_the_numbers_of_a_chapter_are_seen(chapter: str) -> None:
     seen = len(list(find_numbers(read(chapter))))
-    assert seen >= 5, (
-        f"{chapter}: its sentences tell {seen} numbers: a chapter measures, or find_numbers sees none of them"
-    )
+    assert seen, f"{chapter}: its sentences tell no number: a chapter measures, or find_numbers sees none of them"
 
 
 def test_a_number_beside_han_characters_is_seen() -> None:
