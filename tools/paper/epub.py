@@ -28,12 +28,8 @@ SCREEN = {"jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphin
 SCREEN |= {f"sphinx_{name}" for name in ("comments", "copybutton", "multitoc_numbering", "reredirects", "thebe")}
 SCREEN |= {"sphinx_togglebutton"}
 SCREEN_SETTINGS = ("html_", "redirect", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
-COVER = "_images/cover.svg"
 STYLES = ("ereader.css", "pygments.css")
 _OPF = "{http://www.idpf.org/2007/opf}"
-_FACTS = [("accessMode", "textual"), ("accessMode", "visual"), ("accessModeSufficient", "textual")]
-_FACTS += [("accessibilityFeature", name) for name in ("alternativeText", "MathML", "tableOfContents")]
-_FACTS += [("accessibilityHazard", "none")]
 
 
 def open_cells(app: Sphinx, doctree: nodes.document) -> None:
@@ -99,29 +95,25 @@ class ReaderBuilder(Epub3Builder):
         return parts
 
     def build_content(self) -> None:
-        """Say also which files hold formulas, which is the cover, and who can read the book."""
+        """Say also which files hold formulas, and which version it is."""
         super().build_content()
         path = Path(self.outdir) / "content.opf"
         package = etree.parse(path)
         for item in package.iter(f"{_OPF}item"):
             name = item.get("href")
-            if name == COVER:
-                item.set("properties", "cover-image")
-            elif name.endswith(".xhtml") and name in self.files and "<math" in (path.parent / name).read_text("utf-8"):
+            if name.endswith(".xhtml") and name in self.files and "<math" in (path.parent / name).read_text("utf-8"):
                 item.set("properties", "mathml")
-        metadata = package.find(f"{_OPF}metadata")
-        for name, value in [*_FACTS, ("bookEdition", f"Version {self.config.version}")]:
-            etree.SubElement(metadata, f"{_OPF}meta", property=f"schema:{name}").text = value
+        edition = etree.SubElement(package.find(f"{_OPF}metadata"), f"{_OPF}meta", property="schema:bookEdition")
+        edition.text = f"Version {self.config.version}"
         package.write(path, encoding="utf-8", xml_declaration=True)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the builder, and what is left out."""
     app.add_builder(ReaderBuilder, override=True)
     for change in (open_cells, drop_machinery, link_pages, fold_sections):
         app.connect("doctree-read", change, priority=400)
     app.connect("doctree-read", list_sections, priority=900)  # after sphinx-external-toc has put the chapters there
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def configure() -> dict[str, Any]:
@@ -132,11 +124,8 @@ def configure() -> dict[str, Any]:
     return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
         "extensions": [*kept, "tools.paper.epub"],
         "version": read_version(),
-        "language": "en",
-        "html_permalinks": False,
         "html_math_renderer": "mathml",
         "formulas_described": True,
-        "html_scaled_image_link": False,
         "html_static_path": ["tools/paper/ereader.css"],
         "html_domain_indices": False,
         "pygments_style": "a11y-high-contrast-light",
@@ -146,9 +135,7 @@ def configure() -> dict[str, Any]:
         "epub_uid": "id",
         "epub_identifier": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_DNS, config['project'])}",  # the same, build for build
         "epub_description": "An executable book on attention, from one look-up to the Transformer block and its use.",
-        "epub_contributor": config["author"],
-        "epub_cover": (COVER, ""),
-        "epub_css_files": [],
+        "epub_cover": ("_images/cover.svg", ""),
         "epub_show_urls": "no",
         "epub_tocscope": "includehidden",
         "epub_tocdepth": 2,
@@ -166,19 +153,8 @@ def main() -> None:
     folder = FOLDER / "epub"
     shutil.rmtree(folder, ignore_errors=True)
     with patch_docutils(), docutils_namespace():
-        app = Sphinx(
-            srcdir=ROOT,
-            confdir=None,
-            outdir=folder,
-            doctreedir=FOLDER / "doctrees",
-            buildername="epub",
-            confoverrides=configure(),
-            status=None,
-            tags=("paper",),
-            freshenv=True,
-            warningiserror=True,
-            keep_going=True,
-        )
+        settings, strict = configure(), {"freshenv": True, "warningiserror": True, "keep_going": True}
+        app = Sphinx(ROOT, None, folder, FOLDER / "doctrees", "epub", settings, None, tags=("paper",), **strict)
         app.build(force_all=True)
     if app.statuscode:
         sys.exit("the book could not be built: see above")

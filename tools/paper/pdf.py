@@ -52,7 +52,6 @@ def read_page(name: str) -> Any:
         link.set("href", f"#{there}--{anchor}" if anchor else f"#{there}")
     for picture in page.iter("img"):
         picture.set("src", posixpath.normpath(posixpath.join("../epub", posixpath.dirname(name), picture.get("src"))))
-        picture.attrib.pop("loading", None)
     for frame in page.iter("figure"):  # with its caption it is no picture, and has no description of its own
         frame.set("role", "group")
     return E.div(*page.find("body"), id=stem)
@@ -104,21 +103,16 @@ def write_page(body: Any, title: str) -> Path:
     return page
 
 
-def find_browser() -> str:
-    """The path of an installed Chromium.
+def print_page(source: Path) -> bytes:
+    """Print a page with Chromium, once its pictures and fonts are there.
 
     Raises:
-        SystemExit: if there is none.
+        SystemExit: if there is no Chromium.
     """
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
         raise SystemExit(f"the PDF needs Chromium, and none of {', '.join(BROWSERS)} is installed")
-    return found
-
-
-def print_page(source: Path) -> bytes:
-    """Print a page with Chromium, once its pictures and fonts are there."""
-    path, options = find_browser(), ["--no-sandbox", "--disable-gpu"] if os.geteuid() == 0 else []
+    options = ["--no-sandbox", "--disable-gpu"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=path, args=options) as browser:
         page = browser.new_page(color_scheme="light")
         page.goto(source.as_uri())
