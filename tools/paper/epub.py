@@ -153,8 +153,8 @@ def main() -> None:
     folder = FOLDER / "epub"
     shutil.rmtree(folder, ignore_errors=True)
     with patch_docutils(), docutils_namespace():
-        settings, strict = configure(), {"freshenv": True, "warningiserror": True, "keep_going": True}
-        app = Sphinx(ROOT, None, folder, FOLDER / "doctrees", "epub", settings, None, tags=("paper",), **strict)
+        strict: dict[str, Any] = {"freshenv": True, "warningiserror": True, "keep_going": True, "tags": ("paper",)}
+        app = Sphinx(ROOT, None, folder, FOLDER / "doctrees", "epub", configure(), None, **strict)
         app.build(force_all=True)
     if app.statuscode:
         sys.exit("the book could not be built: see above")
