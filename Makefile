@@ -17,8 +17,8 @@ CHAPTERS ?= $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md
 TEXTS := $(shell find book -type f ! -path '*/__pycache__/*') _config.yml _toc.yml $(wildcard notebooks/*.ipynb pages/*.ipynb)
 CODE := $(shell find $(wildcard d2lmini d2lmini_exercises tests/book) -type f ! -path '*/__pycache__/*') conftest.py requirements.txt
 
-.PHONY: help book compared test thorough notebooks chapter exercise frameworks mxnet student slides bench mark zip pdf \
-    epub repository edition clean
+.PHONY: help book compared test thorough notebooks chapter exercise frameworks mxnet student slides bench mark zip paper \
+    repository edition clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
@@ -69,8 +69,8 @@ mark: .venv/.ready ## run and check the notebooks that came back: FROM=folder; t
 zip: book ## the pages as one file to hand around: unpack it and open index.html
 	@$(PY) -c 'import shutil; shutil.make_archive("attention-measured", "zip", "_build", "html")'
 
-pdf epub: .venv/.ready ## the book to print (needs Chromium), or for e-readers: attention-measured.pdf, .epub
-	@$(if $(filter pdf,$@),$(PY) -m tools.paper.page && )$(PY) -m tools.paper.$@
+paper: .venv/.ready ## the book for e-readers and to print (needs Chromium): attention-measured.epub, .pdf
+	@$(PY) -m tools.paper
 
 repository edition: .venv/.ready ## name the repository: URL=https://github.com/me/my-fork; or the version: VERSION=0.2.0
 	@$(PY) -m tools.repository $(if $(filter edition,$@),--version "$(VERSION)","$(URL)")

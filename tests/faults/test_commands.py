@@ -103,13 +103,13 @@ def test_student_edition_is_one_folder_with_the_package(book: MiniBook) -> None:
         assert "Exercise 1.1" in text and "answer = None" in text and "olution" not in text
 
 
-def test_epub_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) -> None:
+def test_paper_is_made_of_the_texts_and_leaves_the_pages_alone(book: MiniBook) -> None:
     pages = {path: path.stat().st_mtime_ns for path in book.path("_build/html").rglob("*")}
-    book.make_green("epub")
+    book.make_green("paper")
     with zipfile.ZipFile(book.path("attention-measured.epub")) as packed:
         assert b"Show the solution of Exercise 1.1" in packed.read("notebooks/mini.xhtml")
     book.edit(prose("Other words."))
-    book.make_green("epub")
+    book.make_green("paper")
     with zipfile.ZipFile(book.path("attention-measured.epub")) as packed:
         assert b"Other words." in packed.read("notebooks/mini.xhtml")
     assert {path: path.stat().st_mtime_ns for path in book.path("_build/html").rglob("*")} == pages

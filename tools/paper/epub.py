@@ -1,31 +1,49 @@
-"""The book for e-readers, by Sphinx's builder for EPUB: `python -m tools.paper.epub`."""
+"""The book for e-readers, by Sphinx's builder for EPUB: no buttons, and nothing to open but solutions and doubts."""
 
 import posixpath
 import re
 import shutil
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
-from book_site.folds import fold_sections
+from book_site.folds import drop_machinery, fold_sections, is_cell, link_pages
 from book_site.languages import mark_page
 from docutils import nodes
+from jupyter_book.config import get_final_config
 from lxml import etree, html
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.epub3 import Epub3Builder, NavPoint
+from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+from tools import ROOT
+from tools.notebooks import SETUP
 from tools.paper import EPUB, FOLDER
-from tools.paper.page import build, configure
+from tools.repository import read_version
 
-COVER = "_images/cover.svg"
+# What serves a screen alone, such as buttons, icons and search.
+SCREEN = {"jupyter_book", "notfound.extension", "sphinx.ext.intersphinx", "sphinx_book_theme"}
+SCREEN |= {f"sphinx_{name}" for name in ("comments", "copybutton", "multitoc_numbering", "reredirects", "thebe")}
+SCREEN |= {"sphinx_togglebutton"}
+SCREEN_SETTINGS = ("html_", "redirect", "copybutton", "mathjax", "notfound", "comments", "use_", "latex")
 STYLES = ("ereader.css", "pygments.css")
-_NAMESPACE = uuid.UUID("6f1c8f0e-3a0b-5d2e-9d7b-2f6d1b0a4c11")  # any; the same book must keep its name
 _OPF = "{http://www.idpf.org/2007/opf}"
-_FACTS = [("accessMode", "textual"), ("accessMode", "visual"), ("accessModeSufficient", "textual")]
-_FACTS += [("accessibilityFeature", name) for name in ("alternativeText", "MathML")]
-_FACTS += [("accessibilityFeature", name) for name in ("structuralNavigation", "tableOfContents")]
-_FACTS += [("accessibilityHazard", "none")]
+
+
+def open_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Show folded cells, and leave out the one that installs the package."""
+    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
+        cell.attributes.pop("hide_mode", None)
+        if cell.astext().startswith(SETUP):
+            cell.parent.remove(cell)
+
+
+def list_sections(app: Sphinx, doctree: nodes.document) -> None:
+    """Let the contents go down to the sections of chapters, but not to each word of the glossary."""
+    for listed in doctree.findall(addnodes.toctree):
+        listed["titlesonly"] = not listed["includefiles"][0].startswith("notebooks/")
 
 
 def tidy_page(path: Path) -> None:
@@ -50,12 +68,10 @@ class ReaderBuilder(Epub3Builder):
     """What Sphinx leaves open: parts in the contents, strict XML, and what the package says of its files."""
 
     def get_toc(self) -> None:
-        """List the sections of chapters alone, and name each file as the package does, which Sphinx does not."""
+        """Name each file in the contents as the package does, which Sphinx does not."""
         super().get_toc()
         for entry in self.refnodes:
             entry["refuri"] = posixpath.normpath(entry["refuri"])
-        listed = re.compile(r"notebooks/|[^#]+$")  # not each word of the glossary
-        self.refnodes = [entry for entry in self.refnodes if listed.match(entry["refuri"])]
 
     def handle_finish(self) -> None:
         """Tidy what was written, before it is packed."""
@@ -79,62 +95,68 @@ class ReaderBuilder(Epub3Builder):
         return parts
 
     def build_content(self) -> None:
-        """Say also which files hold formulas, which is the cover, and who can read the book."""
+        """Say also which files hold formulas, and which version it is."""
         super().build_content()
         path = Path(self.outdir) / "content.opf"
-        package = etree.parse(path, etree.XMLParser(remove_blank_text=True))
+        package = etree.parse(path)
         for item in package.iter(f"{_OPF}item"):
             name = item.get("href")
-            if name == COVER:
-                item.set("properties", "cover-image")
-            elif name.endswith(".xhtml") and name in self.files and "<math" in (path.parent / name).read_text("utf-8"):
+            if name.endswith(".xhtml") and name in self.files and "<math" in (path.parent / name).read_text("utf-8"):
                 item.set("properties", "mathml")
-        etree.cleanup_namespaces(package)
-        metadata = package.find(f"{_OPF}metadata")
-        for name, value in [*_FACTS, ("bookEdition", f"Version {self.config.version}")]:
-            etree.SubElement(metadata, f"{_OPF}meta", property=f"schema:{name}").text = value
-        package.write(path, encoding="utf-8", xml_declaration=True, pretty_print=True)
+        edition = etree.SubElement(package.find(f"{_OPF}metadata"), f"{_OPF}meta", property="schema:bookEdition")
+        edition.text = f"Version {self.config.version}"
+        package.write(path, encoding="utf-8", xml_declaration=True)
 
 
-def list_sections(app: Sphinx, doctree: nodes.document) -> None:
-    """Let the contents go down to sections; on the site a chapter lists its own."""
-    for listed in doctree.findall(addnodes.toctree):
-        listed["titlesonly"] = False
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the builder; a solution stays folded, where the reader knows how to."""
+def setup(app: Sphinx) -> None:
+    """Register the builder, and what is left out."""
     app.add_builder(ReaderBuilder, override=True)
-    app.connect("doctree-read", fold_sections, priority=400)
+    for change in (open_cells, drop_machinery, link_pages, fold_sections):
+        app.connect("doctree-read", change, priority=400)
     app.connect("doctree-read", list_sections, priority=900)  # after sphinx-external-toc has put the chapters there
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def main() -> None:
-    """Let Sphinx write the book, and put it where it is looked for."""
-    settings = configure("tools.paper.epub")
-    title = settings["project"]
-    settings |= {
+def configure() -> dict[str, Any]:
+    """The settings of `_config.yml`, without theme and scripts, and with those of an EPUB."""
+    given = {"latex_individualpages": False}
+    config, _ = get_final_config(user_yaml=ROOT / "_config.yml", cli_config=given, sourcedir=ROOT)
+    kept = [name for name in config["extensions"] if name not in SCREEN]
+    return {name: value for name, value in config.items() if not name.startswith(SCREEN_SETTINGS)} | {
+        "extensions": [*kept, "tools.paper.epub"],
+        "version": read_version(),
+        "html_math_renderer": "mathml",
+        "formulas_described": True,
+        "html_static_path": ["tools/paper/ereader.css"],
+        "html_domain_indices": False,
+        "pygments_style": "a11y-high-contrast-light",
+        "templates_path": [str(Path(__file__).parent)],
         "epub_theme": "basic",
         "epub_basename": EPUB.stem,
         "epub_uid": "id",
-        "epub_identifier": f"urn:uuid:{uuid.uuid5(_NAMESPACE, title)}",
+        "epub_identifier": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_DNS, config['project'])}",  # the same, build for build
         "epub_description": "An executable book on attention, from one look-up to the Transformer block and its use.",
-        "epub_contributor": settings["author"],
-        "epub_cover": (COVER, ""),
-        "epub_css_files": [],
+        "epub_cover": ("_images/cover.svg", ""),
         "epub_show_urls": "no",
         "epub_tocscope": "includehidden",
         "epub_tocdepth": 2,
         "epub_tocdup": False,
         "epub_use_index": False,
-        "html_static_path": ["tools/paper/ereader.css"],
-        "html_domain_indices": False,
     }
-    build("epub", FOLDER / "epub", settings)
-    shutil.copy(FOLDER / "epub" / EPUB.name, EPUB)
+
+
+def main() -> None:
+    """Let Sphinx write the book from scratch, since what an older build left could hide a fault, and put it in place.
+
+    Raises:
+        SystemExit: if Sphinx warns of anything.
+    """
+    folder = FOLDER / "epub"
+    shutil.rmtree(folder, ignore_errors=True)
+    with patch_docutils(), docutils_namespace():
+        strict: dict[str, Any] = {"freshenv": True, "warningiserror": True, "keep_going": True, "tags": ("paper",)}
+        app = Sphinx(ROOT, None, folder, FOLDER / "doctrees", "epub", configure(), None, **strict)
+        app.build(force_all=True)
+    if app.statuscode:
+        sys.exit("the book could not be built: see above")
+    shutil.copy(folder / EPUB.name, EPUB)
     print(EPUB.name)
-
-
-if __name__ == "__main__":
-    main()

@@ -62,23 +62,21 @@ def edit_pages(folder: Path, *edits: Callable[[str], str]) -> None:
 def finish(app: Sphinx, error: Exception | None) -> None:
     """When the pages are written: change them, and add the files beside them."""
     folder, root = Path(app.outdir), Path(app.srcdir)
-    if error or app.builder.name not in ("html", "singlehtml"):
+    if error or app.builder.name != "html":
         return
-    if app.builder.name == "html":
-        edit_pages(folder, theme.tidy_page, folds.hang_lines)
-        theme.free_lost_page(app, folder)
-        search.write_index(app, folder)
+    edit_pages(folder, theme.tidy_page, folds.hang_lines)
+    theme.free_lost_page(app, folder)
+    search.write_index(app, folder)
     fonts.write_fonts(folder, folder / "_static/fonts")
     formulas.write_font(folder, folder / "_static/math.woff2")
     edit_pages(folder, languages.mark_page, theme.hand_phrases)
-    if app.builder.name == "html":
-        description.write_sitemap(app, folder)
-        description.store_cover(root, folder)
-        figures.colour_figures(folder)
-        package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
-        weight.lighten_site(folder)
-        styles.join_styles(folder)
-        edit_pages(folder, fonts.ask_early, policy.add_policy)  # the last one: a changed script has another digest
+    description.write_sitemap(app, folder)
+    description.store_cover(root, folder)
+    figures.colour_figures(folder)
+    package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
+    weight.lighten_site(folder)
+    styles.join_styles(folder)
+    edit_pages(folder, fonts.ask_early, policy.add_policy)  # the last one: a changed script has another digest
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -72,7 +72,7 @@ def number_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def number_titles(app: Sphinx, doctree: nodes.document) -> None:
     """Begin the title of each chapter with its number, as exercises, formulas and figures do."""
     chapters = list_chapters(app)
-    if app.builder.format == "html" and app.builder.name != "singlehtml" and app.env.docname in chapters:
+    if app.builder.format == "html" and app.env.docname in chapters:
         title = next(iter(doctree.findall(nodes.title)))
         title.insert(0, nodes.Text(f"{chapters.index(app.env.docname) + 1} · "))
 
