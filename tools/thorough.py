@@ -22,6 +22,7 @@ SHAKEN = [str(path) for folder in (NOTEBOOKS, PAGES) for path in sorted(folder.g
 SHAKEN = [path for path in SHAKEN if bears_noise(nbformat.read(path, as_version=4))]
 ELSEWHERE = [*NBVAL, "tests/package", "tests/exercises", "--ignore=tests/package/test_distribution.py"]
 ELSEWHERE += ["notebooks", "pages"]
+BENCH = [sys.executable, "-m", "tools.run", "speed", "same-numbers", "--from", "text", "--jobs", "1"]
 TURKISH = {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Chatham"}
 Variables = dict[str, str | None]  # of the environment; None where one is missing
 
@@ -39,7 +40,7 @@ PARTS: dict[str, tuple[int, Variables, list[str]]] = {
     "paper": (120, {}, [*PYTEST, "tests/paper"]),
     "slides": (240, {}, ["make", "slides"]),
     "decks": (240, {}, [*PYTEST, "tests/slides"]),
-    "bench": (900, {}, [sys.executable, *"-m tools.run speed same-numbers --from text --jobs 1".split()]),
+    "bench": (900, {}, BENCH),
     "without-avx": (1200, {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}, ELSEWHERE),
     "avx2": (1200, {"ATEN_CPU_CAPABILITY": "avx2"}, ELSEWHERE),
     "two-threads": (1200, {"OMP_NUM_THREADS": "2"}, ELSEWHERE),

@@ -28,10 +28,7 @@ LEFT_OUT = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDON
 FIGURE = """\
 from IPython.display import display
 
-name = "p" + "0123456789"  # so, in one piece, it stands in the output alone
-clip = f'<clipPath id="{name}"><path d="M 0 0 H 99 V 50 Z"/></clipPath>'
-style = f'clip-path="url(#{name})" style="stroke: #1f2328"'
-path = f'{clip}<path d="M 1.25 40 L 90 5.5" {style}/>'
+path = '<path d="M 1.25 40 L 90 5.5" style="stroke: #1f2328"/>'
 dot = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG"
     "JwAAAABJRU5ErkJggg=="

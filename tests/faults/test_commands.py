@@ -46,6 +46,9 @@ def test_repository_names_it_everywhere_without_running_anything(book: MiniBook)
     listed = re.findall("<loc>(.+)</loc>", site.joinpath("sitemap.xml").read_text("utf-8"))
     assert sorted(listed) == sorted(f"{home}/{name}.html" for name in MINI)
     assert f"Sitemap: {home}/sitemap.xml" in site.joinpath("robots.txt").read_text("utf-8")
+    book.edit(prose("Other words."), by_hand=True)
+    book.make_green("repository", f"URL={url}")
+    assert "mini: notebooks/mini.ipynb was edited by hand" in book.make("notebooks", "CHAPTERS=mini").stdout
 
 
 def test_an_edition_is_named_everywhere_and_its_notebooks_install_it(book: MiniBook) -> None:
@@ -90,19 +93,18 @@ def rename(book: MiniBook, *names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=book.folder, check=False, capture_output=True, text=True)
 
 
-def number(book: MiniBook, **first: str) -> tuple[str, str]:
-    """The texts of both chapters, which have one exercise and one formula of these numbers each, counted anew."""
-    for chapter, label in first.items():
-        text = book.path(f"book/{chapter}.md").read_text("utf-8")
-        text = text.replace("Exercise 1.1", f"Exercise {label}") + f"\n$$a \\tag{{{label}}}$$\n"
-        book.path(f"book/{chapter}.md").write_text(text, "utf-8")
+def test_chapters_that_were_moved_or_cut_get_their_numbers(book: MiniBook) -> None:
+    """The second was cut from the first, and counts on; then the two change places in the table of contents."""
+    book.edit(prose("See exercises 1.1 and 1.2, (1.1) and (1.2), [1](../notebooks/second.ipynb), in chapter 1."))
+    for chapter, label in (("mini", "1.1"), ("second", "1.2")):
+        book.replace(f"book/{chapter}.md", "Exercise 1.1", f"Exercise {label}")
+        book.replace(f"book/{chapter}.md", "## Exercises", f"$$a \\tag{{{label}}}$$\n\n## Exercises")
+    assert rename(book, "--numbers").returncode == 0
+    said = "See exercises {0}.1 and {1}.1, ({0}.1) and ({1}.1), [{1}](../notebooks/second.ipynb), in chapter {0}."
+    mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
+    assert said.format(1, 2) in mini and "Exercise 2.1" in second and "\\tag{2.1}" in second
+    toc = book.path("_toc.yml").read_text("utf-8")
+    book.path("_toc.yml").write_text(toc.replace("/mini", "/x").replace("/second", "/mini").replace("/x", "/second"))
     assert rename(book, "--numbers").returncode == 0
     mini, second = (book.path(f"book/{chapter}.md").read_text("utf-8") for chapter in ("mini", "second"))
-    return mini, second
-
-
-def test_of_a_chapter_that_was_cut_each_file_counts_anew(book: MiniBook) -> None:
-    book.edit(prose("See exercises 1.1 and 1.2, (1.1) and (1.2), [1](../notebooks/second.ipynb), in chapter 1."))
-    mini, second = number(book, mini="1.1", second="1.2")
-    assert "Exercise 1.1" in mini and "Exercise 2.1" in second and "\\tag{2.1}" in second
-    assert "See exercises 1.1 and 2.1, (1.1) and (2.1), [2](../notebooks/second.ipynb), in chapter 1." in mini
+    assert said.format(2, 1) in mini and "\\tag{2.1}" in mini and "Exercise 1.1" in second

@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,16 +29,6 @@ def test_notebooks_run_twice_changes_no_byte(book: MiniBook) -> None:
     assert DIGEST.encode() in before[1] and DIGEST.encode() not in before[0]
 
 
-def test_an_edited_text_is_run(book: MiniBook) -> None:
-    ids = [cell.id for cell in book.notebook().cells]
-    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
-    text = read_sides(book)[0]
-    book.make_green("notebooks", "CHAPTERS=mini")
-    assert code_cells(book.notebook())[PRINTED].outputs[0].text == "0.2857142857142857\n"
-    assert [cell.id for cell in book.notebook().cells] == ids and read_sides(book)[0] == text
-    book.make_green("compared", ".build/checked", "CHAPTERS=mini")
-
-
 @pytest.mark.parametrize(("wanted", "text"), [("text", "print(2 / 7)"), ("ipynb", "print(1 / 7)")])
 def test_an_edit_by_hand_is_left_to_the_author(book: MiniBook, text: str, wanted: str) -> None:
     """Whether the text is another one as well or not."""
@@ -57,39 +46,24 @@ def test_an_edit_by_hand_is_left_to_the_author(book: MiniBook, text: str, wanted
     book.make_green(".build/checked")
 
 
-def scroll(notebook: Any) -> None:
-    cell = code_cells(notebook)[PRINTED]
-    cell.metadata["scrolled"] = True
-    cell.update(execution_count=12, outputs=[])
-
-
-def name_environment(notebook: Any) -> None:
-    """As VS Code and Colab do: their kernel, all that they know of the language, tags and slides that say nothing."""
+def add_what_editors_add(notebook: Any) -> None:
+    """A kernel of VS Code or Colab and all that it knows, empty tags and slides, a cell that was run again."""
     notebook.metadata.kernelspec = {"display_name": ".venv (3.12.7)", "name": "python3"}
     notebook.metadata.language_info = {"name": "python", "version": "3.12.7", "file_extension": ".py"}
     for cell in notebook.cells:
         cell.metadata.setdefault("tags", [])
         cell.metadata.setdefault("slideshow", {"slide_type": ""})
-    code_cells(notebook)[PRINTED].metadata["jupyter"] = {"outputs_hidden": False}
+    code_cells(notebook)[PRINTED].metadata.update(jupyter={"outputs_hidden": False}, scrolled=True)
+    code_cells(notebook)[PRINTED].update(execution_count=12, outputs=[])
+    notebook.cells.append(new_code_cell(""))
 
 
-# What programs write into a notebook by themselves.
-NO_EDITS: dict[str, Callable[[Any], object]] = {
-    "scrolled and run again": scroll,
-    "another environment": name_environment,
-    "an empty last cell": lambda notebook: notebook.cells.append(new_code_cell("")),
-}
-
-
-@pytest.mark.parametrize("what", NO_EDITS)
-def test_what_an_editor_adds_to_a_notebook_is_no_edit_and_does_not_come_into_the_book(
-    book: MiniBook, what: str
-) -> None:
+@pytest.mark.parametrize("arguments", ["", "CHAPTERS=mini FROM=ipynb"])
+def test_what_an_editor_adds_to_a_notebook_is_no_edit_and_stays_out(book: MiniBook, arguments: str) -> None:
     before = read_sides(book)
-    for arguments in ([], ["CHAPTERS=mini", "FROM=ipynb"]):
-        book.edit(NO_EDITS[what], by_hand=True)
-        book.make_green("notebooks", *arguments)
-        assert read_sides(book) == before
+    book.edit(add_what_editors_add, by_hand=True)
+    book.make_green("notebooks", *arguments.split())
+    assert read_sides(book) == before
 
 
 def test_a_change_of_words_runs_nothing(book: MiniBook) -> None:
@@ -144,29 +118,15 @@ def test_a_deleted_text_is_not_restored_by_itself(book: MiniBook) -> None:
     assert book.path("book/mini.md").exists()
 
 
-def test_a_new_chapter_needs_one_side_only(book: MiniBook) -> None:
-    shutil.copy(book.path("book/mini.md"), book.path("book/text.md"))
-    notebook = book.notebook()
-    del notebook.metadata[DIGEST]
-    book.write(notebook, "ipynb", by_hand=True)
-    book.enter("text", "ipynb")
-    book.make_green("notebooks", "CHAPTERS=text ipynb")
-    book.make_green("book")
-    for name in ("text", "ipynb"):
-        assert book.path(f"_build/html/notebooks/{name}.html").exists()
-
-
-# What gives way to what in the text, what make is asked for, and what it says.
-REFUSED = {
-    "a side for no chapter": ("1 / 7", "FROM=ipynb", "FROM needs a chapter"),
-    "no such chapter": ("1 / 7", "CHAPTERS=third", r"no book/third\.md and no notebooks/third\.ipynb"),
-    "a cell that raises": ("1 / 0", "CHAPTERS=mini", r"book/mini\.md: a cell raised[\s\S]*ZeroDivisionError"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_leaves_both_sides_alone(book: MiniBook, what: str) -> None:
-    code, arguments, message = REFUSED[what]
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        ("1 / 7", "FROM=ipynb", "FROM needs a chapter"),
+        ("1 / 7", "CHAPTERS=third", r"no book/third\.md and no notebooks/third\.ipynb"),
+        ("1 / 0", "CHAPTERS=mini", r"book/mini\.md: a cell raised[\s\S]*ZeroDivisionError"),
+    ],
+)
+def test_what_is_refused_leaves_both_sides_alone(book: MiniBook, code: str, arguments: str, message: str) -> None:
     book.replace("book/mini.md", "1 / 7", code)
     before = read_sides(book)
     made = book.make("notebooks", *arguments.split())
