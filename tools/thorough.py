@@ -15,6 +15,7 @@ import nbformat
 from tools import ROOT
 from tools.notebooks import NOTEBOOKS, PAGES, bears_noise
 
+Variables = dict[str, str | None]  # of the environment; None where one is missing
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-header", "-n", "2", "--dist", "worksteal"]
 IN_ORDER = [*PYTEST, "--dist", "loadscope"]
 NBVAL = [*IN_ORDER, "--nbval", "--nbval-current-env"]
@@ -23,8 +24,7 @@ SHAKEN = [path for path in SHAKEN if bears_noise(nbformat.read(path, as_version=
 ELSEWHERE = [*NBVAL, "tests/package", "tests/exercises", "--ignore=tests/package/test_distribution.py"]
 ELSEWHERE += ["notebooks", "pages"]
 BENCH = [sys.executable, "-m", "tools.run", "speed", "same-numbers", "--from", "text", "--jobs", "1"]
-TURKISH = {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Chatham"}
-Variables = dict[str, str | None]  # of the environment; None where one is missing
+TURKISH: Variables = {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Chatham"}
 
 # The seconds that each may take on two idle cores, which variables are set otherwise, and the command.
 PARTS: dict[str, tuple[int, Variables, list[str]]] = {
