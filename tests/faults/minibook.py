@@ -8,29 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.notebooks import DIGEST, digest, to_text
 from tools.repository import repository_url, setup_cell
 
-MACHINERY = [
-    "Makefile",
-    "conftest.py",
-    "pyproject.toml",
-    "README.md",
-    "jupytext.toml",
-    "requirements.txt",
+MACHINERY = ["Makefile", "conftest.py", "pyproject.toml", "README.md", "jupytext.toml", "requirements.txt"]
+MACHINERY += [
     "requirements-model.txt",
+    "_config.yml",
+    "book/_ext",
+    "book/_static",
+    "book/_templates",
+    "tools",
+    "tests/book",
 ]
-MACHINERY += ["_config.yml", "book/_ext", "book/_static", "book/_templates", "tools", "tests/book"]
 # What make and pytest leave in the environment would reach the make that is tested.
 LEFT_OUT = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FROM", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
 FIGURE = """\
 from IPython.display import display
 
-name = "p" + "0123456789"  # so, in one piece, it stands in the output alone
-clip = f'<clipPath id="{name}"><path d="M 0 0 H 99 V 50 Z"/></clipPath>'
-style = f'clip-path="url(#{name})" style="stroke: #1f2328"'
-path = f'{clip}<path d="M 1.25 40 L 90 5.5" {style}/>'
+path = '<path d="M 1.25 40 L 90 5.5" style="stroke: #1f2328"/>'
 dot = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTIG"
     "JwAAAABJRU5ErkJggg=="
@@ -62,29 +60,22 @@ def prose(text: str) -> Change:
     return lambda notebook: notebook.cells[0].update(source=f"# Mini\n\n{text}{NEEDS}")
 
 
-def code(source: str, **metadata: Any) -> Any:
-    return nbformat.v4.new_code_cell(source, metadata=metadata)
-
-
-def markdown(source: str, **metadata: Any) -> Any:
-    return nbformat.v4.new_markdown_cell(source, metadata=metadata)
-
-
 def chapter() -> Any:
     folded = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": ["solution"]}
     heading = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
-    return nbformat.v4.new_notebook(
+    figure = {"figure": {"caption": "A line."}, "image": {"alt": "A straight line that rises."}}
+    return new_notebook(
         metadata={"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
         cells=[
-            markdown(f"# Mini\n\nHow small can a chapter be? Go [home](../book/intro.md#where-to-go).{NEEDS}"),
-            code(setup_cell(repository_url())),
-            code(CHECKER),
-            code("print(1 / 7)"),
-            code(FIGURE, mystnb={"figure": {"caption": "A line."}, "image": {"alt": "A straight line that rises."}}),
-            markdown("## Exercises\n\nOne.\n\n### Exercise 1.1 · Twice\n\n*Build.* Double 21."),
-            code('answer = None\nd2l.check("double", answer)'),
-            markdown("#### Solution", **heading),
-            code(SOLUTION, **folded),
+            new_markdown_cell(f"# Mini\n\nHow small can a chapter be? Go [home](../book/intro.md#where-to-go).{NEEDS}"),
+            new_code_cell(setup_cell(repository_url())),
+            new_code_cell(CHECKER),
+            new_code_cell("print(1 / 7)"),
+            new_code_cell(FIGURE, metadata={"mystnb": figure}),
+            new_markdown_cell("## Exercises\n\nOne.\n\n### Exercise 1.1 · Twice\n\n*Build.* Double 21."),
+            new_code_cell('answer = None\nd2l.check("double", answer)'),
+            new_markdown_cell("#### Solution", metadata=heading),
+            new_code_cell(SOLUTION, metadata=folded),
         ],
     )
 
@@ -155,6 +146,6 @@ class MiniBook:
         """The chapters that were compared, or run, each with the time at which that was."""
         return {f"{path.stem} {path.stat().st_mtime_ns}" for path in self.path(f".build/{kind}").glob("*")}
 
-    def find_rerun(self, before: set[str], kind: str = "compared") -> set[str]:
-        """The chapters that were compared, or run, since."""
-        return {stamp.split()[0] for stamp in self.stamps(kind) - before}
+    def find_rerun(self, before: set[str]) -> set[str]:
+        """The chapters that were compared since."""
+        return {stamp.split()[0] for stamp in self.stamps() - before}

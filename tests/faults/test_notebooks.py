@@ -4,12 +4,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from nbformat.v4 import new_code_cell
 
-from tests.faults.minibook import PRINTED, MiniBook, code, code_cells, source
+from tests.faults.minibook import PRINTED, MiniBook, code_cells, source
 from tools.notebooks import DIGEST
 
 pytestmark = pytest.mark.thorough
@@ -29,85 +29,40 @@ def test_notebooks_run_twice_changes_no_byte(book: MiniBook) -> None:
     assert DIGEST.encode() in before[1] and DIGEST.encode() not in before[0]
 
 
-@pytest.mark.parametrize("fresh_clone", [False, True])
-def test_an_edited_text_is_run(book: MiniBook, fresh_clone: bool) -> None:
-    ids = [cell.id for cell in book.notebook().cells]
-    if fresh_clone:
-        shutil.rmtree(book.path(".build"))
-    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
-    text = read_sides(book)[0]
-    book.make_green("notebooks", "CHAPTERS=mini")
-    notebook = book.notebook()
-    assert code_cells(notebook)[PRINTED].outputs[0].text == "0.2857142857142857\n"
-    assert [cell.id for cell in notebook.cells] == ids
-    assert read_sides(book)[0] == text
-    book.make_green("compared", ".build/checked", "CHAPTERS=mini")
-
-
-@pytest.mark.parametrize("text", ["print(1 / 7)", "print(2 / 7)"])
-@pytest.mark.parametrize(("wanted", "fresh_clone"), [("text", True), ("ipynb", False)])
-def test_an_edit_by_hand_is_left_to_the_author(book: MiniBook, text: str, wanted: str, fresh_clone: bool) -> None:
+@pytest.mark.parametrize(("wanted", "text"), [("text", "print(2 / 7)"), ("ipynb", "print(1 / 7)")])
+def test_an_edit_by_hand_is_left_to_the_author(book: MiniBook, text: str, wanted: str) -> None:
     """Whether the text is another one as well or not."""
-    if fresh_clone:
-        shutil.rmtree(book.path(".build"))
     book.replace("book/mini.md", "print(1 / 7)", text)
     book.edit(source(PRINTED, "print(3 / 7)"), by_hand=True)
     before = read_sides(book)
-    for _ in range(2):
-        made = book.make("notebooks", "CHAPTERS=mini")
-        assert made.returncode != 0 and "mini: notebooks/mini.ipynb was edited by hand" in made.stdout, made.stdout
-        assert ("the text is another one as well" in made.stdout) == (text == "print(2 / 7)")
-        assert all(f"make notebooks CHAPTERS=mini FROM={side}" in made.stdout for side in ("text", "ipynb"))
-        assert read_sides(book) == before
+    made = book.make("notebooks", "CHAPTERS=mini")
+    assert made.returncode != 0 and "mini: notebooks/mini.ipynb was edited by hand" in made.stdout, made.stdout
+    assert ("the text is another one as well" in made.stdout) == (text == "print(2 / 7)")
+    assert all(f"make notebooks CHAPTERS=mini FROM={side}" in made.stdout for side in ("text", "ipynb"))
+    assert read_sides(book) == before
     book.make_green("notebooks", "CHAPTERS=mini", f"FROM={wanted}")
     expected = text if wanted == "text" else "print(3 / 7)"
     assert all(expected.encode() in side for side in read_sides(book))
     book.make_green(".build/checked")
 
 
-def scroll(notebook: Any) -> None:
-    cell = code_cells(notebook)[PRINTED]
-    cell.metadata["scrolled"] = True
-    cell.update(execution_count=12, outputs=[])
-
-
-def name_environment(notebook: Any) -> None:
-    """As VS Code and Colab do: their kernel, all that they know of the language, tags and slides that say nothing."""
+def add_what_editors_add(notebook: Any) -> None:
+    """A kernel of VS Code or Colab and all that it knows, empty tags and slides, a cell that was run again."""
     notebook.metadata.kernelspec = {"display_name": ".venv (3.12.7)", "name": "python3"}
     notebook.metadata.language_info = {"name": "python", "version": "3.12.7", "file_extension": ".py"}
     for cell in notebook.cells:
         cell.metadata.setdefault("tags", [])
         cell.metadata.setdefault("slideshow", {"slide_type": ""})
-    code_cells(notebook)[PRINTED].metadata["jupyter"] = {"outputs_hidden": False}
+    code_cells(notebook)[PRINTED].metadata.update(jupyter={"outputs_hidden": False}, scrolled=True)
+    code_cells(notebook)[PRINTED].update(execution_count=12, outputs=[])
+    notebook.cells.append(new_code_cell(""))
 
 
-def end_lines_as_windows_does(notebook: Any) -> None:
-    for cell in notebook.cells:
-        cell.source = cell.source.replace("\n", "\r\n")
-
-
-# What programs write into a notebook by themselves.
-NO_EDITS: dict[str, Callable[[Any], object]] = {
-    "scrolled and run again": scroll,
-    "another environment": name_environment,
-    "Windows' line ends": end_lines_as_windows_does,
-    "an empty last cell": lambda notebook: notebook.cells.append(code("")),
-}
-
-
-@pytest.mark.parametrize("what", NO_EDITS)
-def test_what_an_editor_adds_to_a_notebook_is_no_edit(book: MiniBook, what: str) -> None:
+@pytest.mark.parametrize("arguments", ["", "CHAPTERS=mini FROM=ipynb"])
+def test_what_an_editor_adds_to_a_notebook_is_no_edit_and_stays_out(book: MiniBook, arguments: str) -> None:
     before = read_sides(book)
-    book.edit(NO_EDITS[what], by_hand=True)
-    book.make_green("notebooks")
-    assert read_sides(book) == before
-
-
-@pytest.mark.parametrize("what", NO_EDITS)
-def test_nothing_of_it_comes_into_the_book(book: MiniBook, what: str) -> None:
-    before = read_sides(book)
-    book.edit(NO_EDITS[what], by_hand=True)
-    book.make_green("notebooks", "CHAPTERS=mini", "FROM=ipynb")
+    book.edit(add_what_editors_add, by_hand=True)
+    book.make_green("notebooks", *arguments.split())
     assert read_sides(book) == before
 
 
@@ -154,31 +109,6 @@ def test_code_that_another_processor_would_answer_otherwise_is_not_stored(book: 
     assert "under noise, which gave the same" in book.make_green("notebooks", "CHAPTERS=mini")
 
 
-def test_the_notebook_is_chosen_for_a_named_chapter(book: MiniBook) -> None:
-    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
-    book.make_green("notebooks", "CHAPTERS=mini", "FROM=ipynb")
-    assert all(b"print(1 / 7)" in side for side in read_sides(book))
-
-
-def test_loose_ends_are_tidied_once(book: MiniBook) -> None:
-    book.replace("book/mini.md", "print(1 / 7)", "print(1 / 7)  \n\n")
-    book.replace("book/mini.md", "How small can", "How  small can")
-    book.make_green("notebooks")
-    before = read_sides(book)
-    shutil.rmtree(book.path(".build/run"))
-    book.make_green("notebooks")
-    assert read_sides(book) == before
-    book.make_green(".build/checked")
-
-
-def test_the_same_edit_on_both_sides_is_no_conflict(book: MiniBook) -> None:
-    book.edit(source(PRINTED, "print(2 / 7)"), by_hand=True)
-    book.replace("book/mini.md", "print(1 / 7)", "print(2 / 7)")
-    book.make_green("notebooks")
-    assert code_cells(book.notebook())[PRINTED].outputs[0].text == "0.2857142857142857\n"
-    book.make_green(".build/checked")
-
-
 def test_a_deleted_text_is_not_restored_by_itself(book: MiniBook) -> None:
     book.path("book/mini.md").unlink()
     made = book.make("notebooks")
@@ -188,47 +118,16 @@ def test_a_deleted_text_is_not_restored_by_itself(book: MiniBook) -> None:
     assert book.path("book/mini.md").exists()
 
 
-def test_a_deleted_notebook_is_made_from_its_text(book: MiniBook) -> None:
-    text = read_sides(book)[0]
-    book.path("notebooks/mini.ipynb").unlink()
-    assert "notebooks/mini.ipynb: run in" in book.make_green("notebooks")
-    assert read_sides(book)[0] == text
-    book.make_green(".build/checked")
-
-
-def test_a_new_chapter_needs_one_side_only(book: MiniBook) -> None:
-    shutil.copy(book.path("book/mini.md"), book.path("book/text.md"))
-    notebook = book.notebook()
-    del notebook.metadata[DIGEST]
-    book.write(notebook, "ipynb", by_hand=True)
-    book.enter("text", "ipynb")
-    book.make_green("notebooks", "CHAPTERS=text ipynb")
-    book.make_green("book")
-    for name in ("text", "ipynb"):
-        assert book.path(f"_build/html/notebooks/{name}.html").exists()
-
-
-def write_unclosed(book: MiniBook) -> None:
-    book.edit(lambda notebook: notebook.cells[0].update(source="# Mini\n\n```python\nnever closed"), by_hand=True)
-
-
-# What is done to the book, what make is asked for, and what it says.
-REFUSED: dict[str, tuple[Callable[[MiniBook], object], str, str]] = {
-    "a side for no chapter": (lambda book: None, "FROM=ipynb", "FROM needs a chapter"),
-    "no such chapter": (lambda book: None, "CHAPTERS=third", r"no book/third\.md and no notebooks/third\.ipynb"),
-    "a cell that a text cannot hold": (write_unclosed, "CHAPTERS=mini FROM=ipynb", "mini: cell 0 does not survive"),
-    "a cell that raises": (
-        lambda book: book.replace("book/mini.md", "print(1 / 7)", "print(1 / 0)"),
-        "CHAPTERS=mini",
-        r"book/mini\.md: a cell raised[\s\S]*ZeroDivisionError",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_leaves_both_sides_alone(book: MiniBook, what: str) -> None:
-    change, arguments, message = REFUSED[what]
-    change(book)
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        ("1 / 7", "FROM=ipynb", "FROM needs a chapter"),
+        ("1 / 7", "CHAPTERS=third", r"no book/third\.md and no notebooks/third\.ipynb"),
+        ("1 / 0", "CHAPTERS=mini", r"book/mini\.md: a cell raised[\s\S]*ZeroDivisionError"),
+    ],
+)
+def test_what_is_refused_leaves_both_sides_alone(book: MiniBook, code: str, arguments: str, message: str) -> None:
+    book.replace("book/mini.md", "1 / 7", code)
     before = read_sides(book)
     made = book.make("notebooks", *arguments.split())
     assert made.returncode != 0 and re.search(message, made.stdout), made.stdout

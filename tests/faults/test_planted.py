@@ -45,8 +45,7 @@ def test_each_fault_in_the_files_is_named_and_no_chapter_without_one(pristine: P
 
 def test_each_fault_that_shows_when_run_is_named_and_marked_on_its_page(pristine: Path, tmp_path: Path) -> None:
     book = plant(pristine, tmp_path / "book", WHEN_RUN)
-    for change in WITHIN_THE_RULE:
-        book.edit(change, "second")
+    book.edit(WITHIN_THE_RULE, "second")
     before = book.stamps()
     made = book.make("book")
     messages = [
