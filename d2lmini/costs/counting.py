@@ -4,19 +4,33 @@ Each instrument takes a function `f` of a sequence, for example a module, and an
 measures what `f(X)` does. It refuses what it cannot see: better no number than a wrong one.
 """
 
+import re
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from d2lmini.costs.blind_spots import KeepInside, UncountableProducts, unfuse
-from d2lmini.costs.chains import measure_longest_chain
 from d2lmini.costs.memory import TakenMemory
-from d2lmini.costs.operations import PRODUCTS
-from d2lmini.costs.running import Sequence2Sequence, copy_module, record, run, walk_graph
+from d2lmini.costs.running import Sequence2Sequence, copy_module, record, run, unfuse, walk_graph
 
 __all__ = ["count_flops", "count_sequential_operations", "measure_activation_memory"]
+
+# Products with vectors, which PyTorch's counter forgets.
+_WITH_VECTORS = {
+    torch.ops.aten.mv: lambda M, v, **_: 2 * M[0] * M[1],
+    torch.ops.aten.addmv: lambda b, M, v, **_: 2 * M[0] * M[1],
+    torch.ops.aten.dot: lambda a, b, **_: 2 * a[0],
+}
+_HIDES_PRODUCTS = re.compile("fft|linalg_(?!vector_norm|cross)|cdist|solve|trilinear|rnn")
+# Of the nodes of a graph: they hide a chain; they compute nothing, and only put entries where they belong.
+_HIDES_STEPS = re.compile("Cum|Sort|Topk|Kthvalue|Median|Fft|Linalg(?!VectorNorm|Cross)|Solve|Rnn|Lstm|Gru")
+_MOVES = re.compile(
+    "(Unsafe)?View|Split(WithSizes)?|ReshapeAlias|Alias|AsStrided|CopySlices|Slice|Select|Narrow|Unbind|Diagonal"
+    "|T|Transpose|Permute|Expand|Squeeze|Unsqueeze|Unfold|Cat|Stack|Index(Select|Put|PutImpl|Copy|Fill)?|Gather"
+    "|(Slice|Select|Masked)?Scatter|MaskedFill|Where|ConstantPadNd|Flip|Roll|Repeat|Clone|(To)?Copy|(Zero|Fill)"
+)
 
 
 def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
@@ -24,10 +38,10 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
 
         (a × b) @ (b × c): 2 a b c
 
-    Counted by PyTorch's `FlopCounterMode`, with products of vectors added. It cannot see inside the fused LSTM and the
-    fused attention, so the unfused versions stand in for them. What is computed entry by entry (biases, softmax,
+    Counted by PyTorch's `FlopCounterMode`, with products with vectors added. It cannot see inside the fused LSTM and
+    the fused attention, so the unfused versions stand in for them. What is computed entry by entry (biases, softmax,
     activation functions) does not count, and neither does a product written so, as `(A * B).sum()`. What `f` does in
-    another thread, or with Python's own numbers, is not seen.
+    NumPy, in another thread, or with Python's own numbers, is not seen.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -39,16 +53,16 @@ def count_flops(f: Sequence2Sequence, X: Tensor) -> int:
         The number of floating-point operations.
 
     Raises:
-        ValueError: if `f` uses an operation that the counter does not know, or multiplies complex matrices, or hands
-            numbers to NumPy; if it has no matrix product or convolution; or if it is a module that cannot be copied.
+        ValueError: if `f` uses an operation that hides products (Fourier transforms, solving equations, fused recurrent
+            layers, custom operations); if it has no matrix product or convolution; or if it is a module that cannot be
+            copied.
 
     >>> d2l.count_flops(torch.nn.Linear(8, 8, bias=False), torch.zeros(1, 10, 8))
     1280
     """
-    f, uncountable = copy_module(f), UncountableProducts()
-    with unfuse(), KeepInside(), uncountable, FlopCounterMode(display=False, custom_mapping=PRODUCTS) as counter:
+    f, counter = copy_module(f), FlopCounterMode(display=False, custom_mapping=_WITH_VECTORS)
+    with unfuse(), _RefuseHidden(), counter:
         run(f, X.clone())
-    uncountable.refuse()
     total = int(counter.get_total_flops())
     if total == 0:
         raise ValueError("f uses no matrix product and no convolution: there is nothing to count")
@@ -61,11 +75,14 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
         length(operation) = 1 + max over its inputs of length(input)
 
     The chain begins at `X`: what is computed from parameters alone does not wait for the input. Moving entries about
-    (views, `cat`, `stack`, indexing, `where`) counts nothing, and each entry keeps the length that it had. Only the
-    growth of the length with n means anything: how many operations one step is split into is up to PyTorch and to the
-    author of `f`. Pass the length on to `describe_growth` or `take_differences`, and compare it with nothing else. It
-    belongs to `f` as it is written: another program for the same function may have a shorter chain. A sum or a product
-    of matrices is one operation. If `f` returns a tuple, its first output is used.
+    (views, `cat`, `stack`, indexing, `where`) counts nothing. Only the growth of the length with n means anything: how
+    many operations one step is split into is up to PyTorch and to the author of `f`. Pass the length on to
+    `describe_growth` or `take_differences`, and compare it with nothing else. It belongs to `f` as it is written:
+    another program for the same function may have a shorter chain. A sum or a product of matrices is one operation.
+
+    It is the depth of the graph that autograd keeps, so what has no gradient is not seen: `argmax`, a number taken into
+    Python. A tensor that is filled piece by piece is as far down as its last piece, whichever is read. If `f` returns a
+    tuple, its first output is used.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -77,18 +94,44 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
         The number of operations in the longest chain.
 
     Raises:
-        ValueError: if the output does not depend on `X`; if `f` uses an operation that hides a chain or might hide one
-            (scans such as `cumsum`, sorting, Fourier transforms, solving equations, fused recurrent layers), but for
-            `topk`, which counts as k maxima, one after the other; or if it takes numbers that depend on `X` into
-            Python, where a branch or a loop may depend on them.
+        ValueError: if no gradient leads from the output to `X`, or if `f` uses an operation that hides a chain (scans
+            such as `cumsum`, sorting, Fourier transforms, solving equations, fused recurrent layers, a function with
+            a backward pass of its own).
 
     >>> d2l.count_sequential_operations(torch.nn.Linear(8, 8), torch.zeros(1, 10, 8))
     1
     """
-    length = measure_longest_chain(copy_module(f), X)
-    if length < 0:
-        raise ValueError("the output of f does not depend on X")
-    return length
+    f, start = copy_module(f), X.detach().clone().requires_grad_()
+    with unfuse(), torch.enable_grad():
+        output = run(f, start)
+    lengths: dict[Any, int] = {}  # of the longest chain from the input to a node, -1 if there is none
+    for node in walk_graph(output):
+        waited = max((lengths[before] for before, _ in node.next_functions if before is not None), default=-1)
+        if getattr(node, "variable", None) is start:
+            waited = 0
+        elif waited >= 0:
+            waited += _count_steps(node)
+        lengths[node] = waited
+    if lengths.get(output.grad_fn, -1) < 0:
+        raise ValueError("no gradient leads from the output of f to X: nothing is seen that would have to wait")
+    return lengths[output.grad_fn]
+
+
+def _count_steps(node: Any) -> int:
+    """How many operations a node of the graph stands for: none where it moves entries about, else one."""
+    if isinstance(node, torch.autograd.function.BackwardCFunction) or _HIDES_STEPS.search(node.name()):
+        raise ValueError(f"{node.name()} hides a chain of operations: use a version of f that shows it")
+    return int(not _MOVES.fullmatch(re.sub(r".*::|Backward\d*$", "", node.name())))
+
+
+class _RefuseHidden(TorchDispatchMode):
+    """Refuses operations that multiply where no counter looks, as a fused GRU does."""
+
+    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Refuse an operation, or run it."""
+        if op.namespace not in ("aten", "profiler") or _HIDES_PRODUCTS.search(op.name()):
+            raise ValueError(f"{op.name()} hides floating-point operations: use a version of f that shows them")
+        return op(*args, **(kwargs or {}))
 
 
 def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
@@ -109,8 +152,7 @@ def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
         The number of bytes.
 
     Raises:
-        ValueError: if nothing is kept, because the output does not need a gradient; if a function with a backward pass
-            of its own keeps a tensor without `save_for_backward`, where it is not seen.
+        ValueError: if nothing is kept, because the output does not need a gradient.
 
     >>> d2l.measure_activation_memory(torch.exp, torch.zeros(1, 10, 8))
     320
@@ -127,7 +169,4 @@ def measure_activation_memory(f: Sequence2Sequence, X: Tensor) -> int:
         output = record(f, X)
     if output.grad_fn is None:
         raise ValueError("the output of f needs no gradient: nothing is kept for a backward pass")
-    for node in walk_graph(output.grad_fn):
-        if any(isinstance(value, Tensor) for value in getattr(node, "__dict__", {}).values()):
-            raise ValueError(f"{node.name()} keeps a tensor where it is not seen: use ctx.save_for_backward")
     return sum(storage.nbytes() for storage in kept.values())

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from d2lmini.costs.running import Sequence2Sequence, copy_module, record, walk_graph
+from d2lmini.costs.running import Sequence2Sequence, copy_module, list_tensors, record, walk_graph
 
 __all__ = ["PeakMemory", "TakenMemory", "measure_peak_memory"]
 
@@ -34,9 +33,9 @@ class TakenMemory(TorchDispatchMode):
 
     def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run an operation, and note the memory of its results that was in use by nobody before."""
-        before = {leaf.untyped_storage()._cdata for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)}
+        before = {tensor.untyped_storage()._cdata for tensor in list_tensors(args, kwargs)}
         result = op(*args, **(kwargs or {}))
-        pieces = [leaf.untyped_storage() for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        pieces = [tensor.untyped_storage() for tensor in list_tensors(result)]
         new = {storage._cdata: storage for storage in pieces if storage._cdata not in before | self._pieces}
         for piece, storage in new.items():
             self._take(piece, storage)
@@ -81,7 +80,7 @@ def measure_peak_memory(f: Sequence2Sequence, X: Tensor) -> PeakMemory:
     with memory:
         output = record(f, X)
         forward = memory.peak
-        leaves = [node.variable for node in walk_graph(output.grad_fn) if hasattr(node, "variable")]
+        leaves = [node.variable for node in walk_graph(output) if hasattr(node, "variable")]
         if not leaves:
             raise ValueError("the output of f needs no gradient: there is no backward pass")
         torch.autograd.grad(output, leaves, torch.ones_like(output), allow_unused=True)

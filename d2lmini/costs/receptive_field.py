@@ -1,34 +1,28 @@
 """Which inputs an output depends on, and how long the path between the ends of a sequence is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import torch
 from torch import Tensor
 
 from d2lmini.checks import check_size
-from d2lmini.costs.blind_spots import unfuse
-from d2lmini.costs.chains import measure_longest_chain
-from d2lmini.costs.dependence import (
-    Underflows,
-    check_output,
-    connects_by_gradients,
-    find_by_gradients,
-    find_by_replacing,
-)
-from d2lmini.costs.running import Sequence2Sequence, copy_module, take_first
+from d2lmini.costs.counting import count_sequential_operations
+from d2lmini.costs.running import Sequence2Sequence, copy_module, take_first, unfuse
 
 __all__ = ["find_maximum_path_length", "find_receptive_field"]
+
+_SMALLEST = 1e-280  # below this a gradient in float64 is about to underflow to 0
 
 
 def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> Tensor:
     """Which inputs each output of a layer depends on, found at random inputs.
 
-        output i depends on input j  ⇐  ∂yᵢ / ∂xⱼ ≠ 0, or yᵢ is another one when xⱼ is replaced
+        output i depends on input j  ⇐  ∂yᵢ / ∂xⱼ ≠ 0
 
-    The gradient finds the smallest influence; replacing finds one that has no gradient, as through `argmax`. A `True`
-    is more than rounding errors: the gradient is the same at a point nearby, or the change is large. `False` means that
-    no draw showed a dependence: one that comes up at rare inputs only is missed. Then raise `draws`.
+    `True` is any gradient but 0, be it as small as the rounding errors of a Fourier transform. `False` means that no
+    draw gave one: an influence that has no gradient (`argmax`, rounding), that is too small for float64 (a weight of
+    e⁻¹⁰⁰⁰) or comes up at rare inputs only is missed. For the last, raise `draws`.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -41,10 +35,8 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
         Boolean matrix `(m, n)`: `True` where output i depends on input j.
 
     Raises:
-        ValueError: if `X` has another shape or dtype or `draws` is less than 1; if `f` gives two different outputs
-            for one input; if a gradient is not finite, or so small that it might underflow to 0; if a finite score gets
-            a weight of exactly 0, or a product is 0 and its factors are not: then "does not depend" could not be told
-            from "hardly depends".
+        ValueError: if `X` has another shape or dtype or `draws` is less than 1; if the output of `f` needs no gradient,
+            or if a gradient is not finite or about to underflow to 0.
 
     >>> layer = d2l.Convolution(4, 3, causal=True, dtype=torch.float64)
     >>> d2l.find_receptive_field(layer, torch.zeros(1, 4, 4, dtype=torch.float64)).int()
@@ -55,28 +47,28 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
     """
     _check_input(X)
     check_size("draws", draws)
-    f = copy_module(f)
-    rng = torch.Generator().manual_seed(0)
-    found, underflows = [], Underflows()
+    f, found = copy_module(f), []
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), unfuse():
-        for _ in range(draws):
-            inputs = _draw_input(X, rng)
-            check_output(f, inputs, underflows)
-            found.append(find_by_replacing(f, inputs, rng, range(X.shape[1])))  # (m, n)
-            found.append(find_by_gradients(f, inputs, rng))
-    depends = torch.stack(found).any(dim=0)
-    if underflows.happened and not depends.all():
-        raise ValueError("a number of f underflows to 0: what depends and what does not cannot be told")
-    return depends
+        for inputs in _draw_inputs(X, draws):
+            output = take_first(f(inputs))
+            if output.dim() < 2 or not output.requires_grad:
+                kind = f"{tuple(output.shape)} with{'' if output.requires_grad else 'out'} a gradient"
+                raise ValueError(f"f must return (batch, m, ...) with a gradient, got {kind}")
+            weighted = (output * _draw_weights(output)).unbind(1)
+            rows = [
+                torch.autograd.grad(y.sum(), inputs, retain_graph=True, materialize_grads=True)[0] for y in weighted
+            ]
+            found.append(_check_gradient(torch.stack(rows)).ne(0).any(dim=3).any(dim=1))  # (m, n)
+    return torch.stack(found).any(dim=0)
 
 
 def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> int | None:
     """How many layers a stack needs until its last output depends on its first input.
 
-    The receptive fields of the layers say from where it may; whether it does is then measured with the whole stack up
-    to there, as what one layer passes on the next may throw away. Where all layers treat all positions alike and do
-    not wrap around the ends, no two positions are farther apart: this is the maximum path length in table 1 of Vaswani
-    et al. (2017). For a recurrent network, take one step in time as the layer.
+    With each layer more, the gradient of the last output is taken back to the first input, and made as large as 1 on
+    its way in each layer: nothing vanishes on a long one. Where all layers treat all positions alike and do not wrap
+    around the ends, no two positions are farther apart: this is the maximum path length in table 1 of Vaswani et al.
+    (2017). For a recurrent network, take one step in time as the layer.
 
     Chapter: CNN, RNN, self-attention.
 
@@ -89,27 +81,23 @@ def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> 
         The number of layers, or `None` if no draw showed that those tried connect the two.
 
     Raises:
-        ValueError: as `find_receptive_field` does; and if a layer that connects the two has a chain of operations that
-            grows with n, as `nn.RNN` does, or might hide one (see `count_sequential_operations`): it is not one step of
-            a path. (A layer that takes no sequence of half the length cannot be asked.)
+        ValueError: as `find_receptive_field` does; and if a layer has a chain of operations that grows with n, as
+            `nn.RNN` does, or hides one (see `count_sequential_operations`): it is not one step of a path. (A layer that
+            takes no sequence of half the length cannot be asked.)
 
     >>> layers = [d2l.Convolution(4, 3, dtype=torch.float64) for _ in range(9)]
     >>> d2l.find_maximum_path_length(layers, torch.zeros(1, 6, 4, dtype=torch.float64))
     5
     """
     _check_input(X)
-    n = X.shape[1]
-    reached = torch.arange(n, device=X.device) == 0  # what may depend on the first input
-    fields: dict[Sequence2Sequence, Tensor] = {}
     stack: list[Sequence2Sequence] = []
-    for layer in islice(layers, None if isinstance(layers, Sequence) else n):
-        stack.append(layer)
-        if layer not in fields:
-            fields[layer] = find_receptive_field(layer, X)
-            if fields[layer][-1, 0]:
-                _check_one_step(layer, X)
-        reached = (fields[layer] & reached).any(dim=1)
-        if reached[-1] and _connect(stack, X):
+    asked: set[Sequence2Sequence] = set()
+    for layer in islice(layers, None if isinstance(layers, Sequence) else X.shape[1]):
+        if layer not in asked:
+            _check_one_step(layer, X)
+            asked.add(layer)
+        stack.append(copy_module(layer))
+        if _connects(stack, X):
             return len(stack)
     return None
 
@@ -120,33 +108,48 @@ def _check_input(X: Tensor) -> None:
         raise ValueError(f"X must have shape (batch, n, d), none of them 0, and be in float64, got {got}")
 
 
-def _draw_input(X: Tensor, rng: torch.Generator) -> Tensor:
-    return torch.randn(X.shape, generator=rng, dtype=X.dtype).to(X.device)
-
-
-def _connect(stack: list[Sequence2Sequence], X: Tensor, draws: int = 3) -> bool:
-    """Whether the last output of a stack depends on its first input."""
-    copies = [copy_module(layer) for layer in stack]
+def _draw_inputs(X: Tensor, draws: int) -> Iterator[Tensor]:
     rng = torch.Generator().manual_seed(0)
+    for _ in range(draws):
+        yield torch.randn(X.shape, generator=rng, dtype=X.dtype).to(X.device).requires_grad_()
 
-    def compose(X: Tensor) -> Tensor:
-        for layer in copies:
-            X = take_first(layer(X))
-        return X
 
+def _draw_weights(like: Tensor) -> Tensor:
+    """A weight for each entry of an output: unlike a plain sum, a weighted one of a softmax is no constant."""
+    return torch.rand(like.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).to(like.device)
+
+
+def _check_gradient(gradient: Tensor) -> Tensor:
+    size = gradient.abs()
+    if not size.isfinite().all() or ((size > 0) & (size < _SMALLEST)).any():
+        raise ValueError("a gradient is not finite, or underflows: what depends and what does not cannot be told")
+    return gradient
+
+
+def _connects(stack: list[Sequence2Sequence], X: Tensor) -> bool:
+    """Whether the last output of a stack has a gradient at its first input, at one of three random inputs."""
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), unfuse():
-        for _ in range(draws):
-            inputs = _draw_input(X, rng)
-            if connects_by_gradients(copies, inputs, rng) or find_by_replacing(compose, inputs, rng, [0])[-1, 0]:
-                return True
-    return False
+        return any(_reach(stack, inputs) for inputs in _draw_inputs(X, 3))
+
+
+def _reach(stack: list[Sequence2Sequence], X: Tensor) -> bool:
+    passed = []
+    for layer in stack:
+        X = X.detach().requires_grad_()
+        passed.append((X, X := take_first(layer(X))))
+    gradient = torch.zeros_like(X)
+    gradient[:, -1] = _draw_weights(X[:, -1])
+    for x, y in reversed(passed):
+        (gradient,) = torch.autograd.grad(y, x, gradient, materialize_grads=True)
+        gradient = _check_gradient(gradient) / gradient.abs().max().clamp(min=_SMALLEST)
+    return bool(gradient[:, 0].any())
 
 
 def _check_one_step(layer: Sequence2Sequence, X: Tensor) -> None:
     """Check that a layer needs no longer chain for all tokens than for half of them, if it takes half of them."""
-    longest = measure_longest_chain(copy_module(layer), X)
+    longest = count_sequential_operations(layer, X)
     try:
-        shorter = measure_longest_chain(copy_module(layer), X[:, : (X.shape[1] + 1) // 2])
+        shorter = count_sequential_operations(layer, X[:, : (X.shape[1] + 1) // 2])
     except Exception:  # a layer for sequences of one length, whatever it says about it
         return
     if longest > shorter:

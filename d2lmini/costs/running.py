@@ -1,11 +1,15 @@
 """How an instrument runs what it measures: random numbers, buffers, gradients and the input stay as they were."""
 
-from collections.abc import Callable
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._pytree import tree_leaves
 
 Sequence2Sequence = Callable[[Tensor], Any]
 
@@ -38,14 +42,32 @@ def take_first(output: Any) -> Tensor:
     return output
 
 
-def walk_graph(last: Any) -> list[Any]:
-    """The nodes of the graph that autograd keeps, from the last one back; none for `None`."""
-    nodes, waiting = [], [last]
-    found = {None}
+def list_tensors(*values: Any) -> list[Tensor]:
+    """All tensors among these, however deep they lie in tuples, lists and dictionaries."""
+    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, Tensor)]
+
+
+@contextlib.contextmanager
+def unfuse() -> Iterator[None]:
+    """Run recurrent layers and attention as operations that can be looked at."""
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "TF32 acceleration")  # the warning when oneDNN is switched off and on
+        with torch.backends.mkldnn.flags(enabled=False), sdpa_kernel(SDPBackend.MATH):
+            torch.backends.mha.set_fastpath_enabled(False)
+            try:
+                yield
+            finally:
+                torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+def walk_graph(output: Tensor) -> list[Any]:
+    """The nodes of the graph that autograd keeps of an output, each after all that it was computed from."""
+    found: dict[Any, None] = {}
+    waiting = [output.grad_fn] if output.grad_fn else []
     while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found.add(node)
-            nodes.append(node)
-            waiting += [before for before, _ in node.next_functions]
-    return nodes
+        before = [node for node, _ in waiting[-1].next_functions if node is not None and node not in found]
+        if not before:
+            found[waiting.pop()] = None
+        waiting += before
+    return list(found)

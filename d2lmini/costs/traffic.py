@@ -8,9 +8,8 @@ from typing import Any
 
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from d2lmini.costs.running import Sequence2Sequence, copy_module
+from d2lmini.costs.running import Sequence2Sequence, copy_module, list_tensors
 
 __all__ = ["count_bytes_moved"]
 
@@ -33,9 +32,8 @@ class FastMemory(TorchDispatchMode):
         result = op(*args, **(kwargs or {}))
         # Of the first argument of these only the shape counts.
         unread = re.search(r"::(new_|copy_|fill_|zero_)|_like\b", op.name())
-        read = [leaf for leaf in tree_leaves((args[bool(unread) :], kwargs)) if isinstance(leaf, Tensor)]
-        written = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
-        before = {leaf.untyped_storage()._cdata for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)}
+        read, written = list_tensors(args[bool(unread) :], kwargs), list_tensors(result)
+        before = {tensor.untyped_storage()._cdata for tensor in list_tensors(args, kwargs)}
         is_view = written and all(tensor.untyped_storage()._cdata in before for tensor in written)
         if "empty" not in op.name() and (op._schema.is_mutable or not is_view):
             self._use(read, changed=False)

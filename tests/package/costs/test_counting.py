@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -55,13 +54,8 @@ def test_fused_attention_is_counted_like_unfused(need_weights: bool) -> None:
         (lambda X: X[0] @ X[0, 0], 2 * 5 * 4),
         (lambda X: torch.addmv(X[0, :, 0], X[0], X[0, 0]), 2 * 5 * 4),
         (lambda X: X[0, 0] @ X[0, 1], 2 * 4),
-        (lambda X: torch.vdot(X[0, 0], X[0, 1]), 2 * 4),
-        (lambda X: (X[:, :, None] + X[:, None]).tanh() @ X[0, 0] @ X, 2 * 5 * 5 * 4 + 2 * 5 * 5 * 4),
         (lambda X: F.normalize(X, dim=-1) @ X.mT, 2 * 5 * 5 * 4),
-        (lambda X: torch.einsum("bnd,bmd->bnm", X, X), 2 * 5 * 5 * 4),
-        (lambda X: torch.addbmm(X[0] @ X[0].mT, X, X.mT), 2 * (2 * 5 * 5 * 4)),
-        (lambda X: (1 - X) @ X.mT.cumsum(-1).sort()[0], 2 * 5 * 5 * 4),
-        (torch.profiler.record_function("named")(lambda X: X @ X.mT), 2 * 5 * 5 * 4),
+        (lambda X: torch.einsum("bnd,bmd->bnm", X, X).cumsum(-1).sort()[0], 2 * 5 * 5 * 4),
         (nn.utils.parametrizations.weight_norm(nn.Linear(4, 3).double()), 2 * 5 * 4 * 3),
     ],
 )
@@ -75,19 +69,13 @@ def product(X: Tensor) -> Tensor:
 
 
 test_what_cannot_be_counted_is_refused = rejected(
-    (lambda X: torch.cdist(X, X), "aten._cdist_forward"),
-    (lambda X: torch.fft.rfft(X.mT), "aten._fft_r2c"),
-    (lambda X: torch.linalg.inv(X @ X.mT), "aten.linalg_inv"),
+    (lambda X: torch.cdist(X, X), "_cdist_forward hides"),
+    (lambda X: torch.fft.rfft(X.mT), "_fft_r2c hides"),
+    (lambda X: torch.linalg.inv(X @ X.mT), "linalg_inv"),
+    (lambda X: torch.linalg.solve(X @ X.mT, X), "solve"),
+    (lambda X: product(X @ X.mT), "tests_d2lmini::product hides"),
     (lambda X: X.relu(), "nothing to count"),
     (lambda X: [X @ X.mT], "f must return a tensor, .* got list"),
-    (lambda X: X @ X.mT + torch.addr(X[0, :, :1] @ X[0, :1], X[0, 0], X[0, 1]), "aten.addr"),
-    (lambda X: torch.linalg.solve_triangular(X @ X.mT, X, upper=True), "triangular"),
-    (lambda X: torch.linalg.solve(X @ X.mT, X), "aten._linalg_solve_ex"),
-    (lambda X: F.bilinear(X @ X.mT, X, torch.ones(2, 4, 4).double()), "aten._trilinear"),
-    (lambda X: (X.to(torch.complex128) @ X.mT.to(torch.complex128)).real, "complex aten.bmm"),
-    (lambda X: X @ torch.from_numpy(X.mT.numpy() @ X.numpy()), r"out of PyTorch \(numpy\)"),
-    (lambda X: X @ torch.from_numpy(np.asarray(X) @ np.ones((4, 4))), r"out of PyTorch \(__array__\)"),
-    (lambda X: product(X @ X.mT), "tests_d2lmini.product"),
     (lambda X: d2l.count_flops(nn.utils.weight_norm(nn.Linear(4, 4).double()), X), "f cannot be copied"),
     by=lambda f: d2l.count_flops(f, sequence(4, 4)),
 )
@@ -111,13 +99,6 @@ def test_an_instrument_changes_nothing(instrument: Any) -> None:
     assert torch.equal(torch.rand(3), expected) and torch.equal(X, before)
     assert all(map(torch.equal, buffers, layer.buffers()))
     assert layer.training and all(parameter.grad is None for parameter in layer.parameters())
-
-
-def test_writing_into_the_input_stays_inside() -> None:
-    X = sequence(4, 3)
-    before = X.clone()
-    d2l.count_flops(lambda X: X.relu_() @ X.mT, X)
-    assert torch.equal(X, before)
 
 
 def test_counting_leaves_the_switches_as_they_were() -> None:
