@@ -24,11 +24,13 @@ def pytest_configure(config: Any) -> None:
         return
     import nbval.kernel
     from jupyter_client.manager import KernelManager
-    from nbval.plugin import IPyNbCell
+    from nbval.plugin import IPyNbCell, comment_markers
 
-    from tools.kernels import await_reply, over_files
-    from tools.printed import Printed
+    from tools.notebooks.kernels import await_reply, over_files
+    from tools.notebooks.printed import Printed
 
+    if "WHOLE" in os.environ:  # once a week, also what takes minutes
+        del comment_markers["NBVAL_SKIP"]
     nbval.kernel.KernelManager = lambda **arguments: KernelManager(**arguments, **over_files())
     nbval.kernel.RunningKernel.await_reply = await_reply
     IPyNbCell.sanitize = lambda cell, text: Printed(text) if isinstance(text, str) else text
@@ -43,7 +45,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def keep_differences(item: Any, failure: str) -> None:
     """Keep in the log what differs in a cell: too much, or in a last digit, as the rule allows."""
-    from tools.printed import compare_outputs, is_identical
+    from tools.notebooks.printed import compare_outputs, is_identical
 
     outputs = item.cell.outputs, item.test_outputs or ()
     if failure:

@@ -24,10 +24,10 @@ from d2lmini.attention.pooling import attention_weights as attention_weights
 from d2lmini.attention.pooling import masked_softmax as masked_softmax
 from d2lmini.attention.masks import causal_mask as causal_mask
 from d2lmini.attention.masks import valid_lens_mask as valid_lens_mask
-from d2lmini.attention.heads import SelfAttention as SelfAttention
+from d2lmini.attention.self_attention import SelfAttention as SelfAttention
 from d2lmini.attention.heads import MultiHeadAttention as MultiHeadAttention
-from d2lmini.attention.layout import transpose_output as transpose_output
-from d2lmini.attention.layout import transpose_qkv as transpose_qkv
+from d2lmini.attention.heads import transpose_output as transpose_output
+from d2lmini.attention.heads import transpose_qkv as transpose_qkv
 from d2lmini.attention.masks import from_mha_mask as from_mha_mask
 from d2lmini.attention.masks import to_mha_mask as to_mha_mask
 from d2lmini.explore.softmax import explore_softmax as explore_softmax
@@ -81,7 +81,6 @@ from d2lmini.reviews import opinion_words as opinion_words
 from d2lmini.reviews import small_reviews as small_reviews
 
 # What is kept.
-from d2lmini.explore.ranking import explore_ranking as explore_ranking
 
 # A real model.
 from d2lmini.pretrained.smollm2 import load_smollm2 as load_smollm2

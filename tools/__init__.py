@@ -1,4 +1,4 @@
-"""What the commands of `make` call."""
+"""What the commands of `make` call, by what is done: with `notebooks`, `writing`, `teaching`, `releasing`."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""Self-attention, and multi-head attention: several attention poolings side by side, computed as one.
+"""Multi-head attention: several attention poolings side by side, computed as one.
 
-Heads are a dimension, `(batch, num_heads, steps, p)`, where p = num_hiddens / num_heads is the size of one head.
+Heads are a dimension, `(batch, num_heads, steps, p)`, where p = num_hiddens / num_heads is the size of one head. In
+D2L they stand next to the batch, `(batch * num_heads, steps, p)`: `transpose_qkv` and `transpose_output`.
 """
 
 from typing import Any, TypedDict
@@ -24,63 +25,6 @@ from d2lmini.checks import (
 from d2lmini.renamed import read_older
 
 KeysAndValues = tuple[Tensor, Tensor]  # (batch, num_kv_heads, steps, p) each, as `keys_and_values` makes them
-
-
-class SelfAttention(nn.Module):
-    """Self-attention with one head: queries, keys and values are made from one sequence.
-
-        Y = softmax(Q Kᵀ / √d) V,   Q = X W_qᵀ + b_q,   K = X W_kᵀ + b_k,   V = X W_vᵀ + b_v
-
-    It has no output projection and no dropout; `MultiHeadAttention` has both.
-
-    Chapter: Self-attention.
-
-    Args:
-        d_model: size of a token, and of its query, key and value; at least 1.
-        device: where to put the weights.
-        dtype: of the weights.
-
-    >>> output, weights = d2l.SelfAttention(8)(torch.ones(1, 3, 8), causal=True)
-    >>> weights[0, 1]
-    tensor([0.5000, 0.5000, 0.0000], grad_fn=<SelectBackward0>)
-    """
-
-    def __init__(
-        self, d_model: int, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None
-    ) -> None:
-        super().__init__()
-        check_size("d_model", d_model)
-        self.d_model = d_model
-        self.W_q = nn.Linear(d_model, d_model, device=device, dtype=dtype)
-        self.W_k = nn.Linear(d_model, d_model, device=device, dtype=dtype)
-        self.W_v = nn.Linear(d_model, d_model, device=device, dtype=dtype)
-        self.pooling = DotProductAttention(dropout=0.0)
-
-    def forward(
-        self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None, causal: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """Let each token of a sequence attend to the tokens of the same sequence.
-
-        Args:
-            X: `(batch, steps, d_model)`.
-            valid_lens: `(batch,)` or `(batch, steps)`, see `valid_lens_mask`.
-            mask: boolean, `True` = may attend, broadcasting to `(batch, steps, steps)`.
-            causal: whether later tokens are hidden.
-
-        Returns:
-            The output, `(batch, steps, d_model)`, and the weights, `(batch, steps, steps)`. A token that may attend to
-            nothing gets 0 for both. Padding is a query, a key and a value like any other, so it must be finite.
-
-        Raises:
-            ValueError: if a shape or dtype does not fit the others or `d_model`.
-        """
-        check_shapes(X=(X, "batch steps d_model"))
-        check_projected("X", X, self.d_model, self.W_q)
-        shape = (*X.shape[:2], X.shape[1])
-        check_restrictions(shape, valid_lens, mask, causal)
-        allowed, causal = combine_masks(shape, valid_lens, mask, X.device, causal)
-        Q, K, V = self.W_q(X), self.W_k(X), self.W_v(X)  # (batch, steps, d_model) each
-        return self.pooling.mix(Q, K, V, allowed, causal=causal)
 
 
 class AttentionOptions(TypedDict, total=False):
@@ -298,3 +242,54 @@ class MultiHeadAttention(nn.Module):
         shapes = {each: (part, "batch num_kv_heads keys p") for each, part in parts.items()}
         check_shapes(known, queries=(queries, "batch queries query_size"), **shapes)
         check_floats(queries=queries, **parts)
+
+
+def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
+    """Split the last dimension into heads, and put the heads next to the batch, as D2L does.
+
+    Example b in head i becomes entry `b * num_heads + i`: repeat what belongs to an example, such as its valid
+    length, with `torch.repeat_interleave`. `MultiHeadAttention` keeps the heads as a dimension of their own.
+
+    Chapter: Multi-head attention.
+
+    Args:
+        X: `(batch, steps, num_hiddens)`.
+        num_heads: number of heads; it divides `num_hiddens`.
+
+    Returns:
+        `(batch * num_heads, steps, num_hiddens / num_heads)`.
+
+    Raises:
+        ValueError: if `X` is not a tensor of three dimensions, or `num_hiddens` is not divisible by `num_heads`.
+
+    >>> d2l.transpose_qkv(torch.zeros(2, 4, 15), num_heads=3).shape
+    torch.Size([6, 4, 5])
+    """
+    check_shapes(X=(X, "batch steps num_hiddens"))
+    check_divides("num_heads", num_heads, "num_hiddens", X.shape[2])
+    X = X.unflatten(2, (num_heads, -1))  # (batch, steps, num_heads, p)
+    return X.transpose(1, 2).flatten(0, 1)  # (batch * num_heads, steps, p)
+
+
+def transpose_output(X: Tensor, num_heads: int) -> Tensor:
+    """Undo `transpose_qkv`: put the heads of a token next to each other.
+
+    Chapter: Multi-head attention.
+
+    Args:
+        X: `(batch * num_heads, steps, num_hiddens / num_heads)`.
+        num_heads: number of heads.
+
+    Returns:
+        `(batch, steps, num_hiddens)`.
+
+    Raises:
+        ValueError: if `X` is not a tensor of three dimensions, or the first of them is not divisible by `num_heads`.
+
+    >>> d2l.transpose_output(torch.zeros(6, 4, 5), num_heads=3).shape
+    torch.Size([2, 4, 15])
+    """
+    check_shapes(X=(X, "batch*num_heads steps p"))
+    check_divides("num_heads", num_heads, "the first dimension of X", X.shape[0])
+    X = X.unflatten(0, (X.shape[0] // num_heads, num_heads))  # (batch, num_heads, steps, p)
+    return X.transpose(1, 2).flatten(2)  # (batch, steps, num_hiddens)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.checks import check_number, check_size
-from d2lmini.mixers import Mixer
+from d2lmini.mixers.mixer import Mixer
 from d2lmini.train import train
 
 __all__ = ["NUM_KEYS", "NUM_VALUES", "Recall", "draw_pairs", "measure_recall", "train_recall"]

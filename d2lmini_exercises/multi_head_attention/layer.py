@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lmini.attention.layout import transpose_output, transpose_qkv
+from d2lmini.attention.heads import transpose_output, transpose_qkv
 from d2lmini.attention.pooling import masked_softmax
 from d2lmini_exercises.engine import APART, Case, Number, draw, exercise, prediction
 

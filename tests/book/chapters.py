@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tools import ROOT
-from tools.notebooks import NOTEBOOKS, PAGES, TEXTS, is_chapter, is_notebook, locate
+from tools.notebooks.files import NOTEBOOKS, PAGES, TEXTS, is_chapter, is_notebook, locate
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
 NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}

@@ -6,7 +6,7 @@ import pytest
 from book_site.phrases import SUMMARY, TAKEAWAY
 
 from tests.book.chapters import COMPLETE, each_chapter, read_text
-from tools.ceilings import CEILINGS, count_words, find_exceeded, measure
+from tools.writing.ceilings import CEILINGS, count_words, find_exceeded, measure
 
 pytestmark = pytest.mark.recipe("A chapter")
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.recipe("A chapter")
 @each_chapter
 def test_a_chapter_stays_below_its_ceilings(chapter: str) -> None:
     beyond = {what: f"{found}, at most {CEILINGS[what]}" for what, found in find_exceeded(chapter).items()}
-    assert not beyond, f"book/{chapter}.md: {beyond} (python -m tools.ceilings {chapter})"
+    assert not beyond, f"book/{chapter}.md: {beyond} (python -m tools.writing.ceilings {chapter})"
 
 
 @each_chapter

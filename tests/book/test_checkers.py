@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
-from tools.notebooks import TEXTS, is_chapter
+from tools.notebooks.files import TEXTS, is_chapter
 
 pytestmark = pytest.mark.recipe("An exercise")
 

@@ -10,7 +10,7 @@ from book_site.folds import FOLDED
 
 from tests.book.chapters import cells, each_chapter
 from tests.book.names import transform
-from tools.notebooks import ASIDE, is_aside
+from tools.notebooks.files import ASIDE, is_aside
 
 pytestmark = pytest.mark.recipe("A chapter")
 

@@ -8,8 +8,8 @@ import nbformat
 import pytest
 
 from tools import ROOT
-from tools.notebooks import DIGEST, FRAMEWORKS, digest, from_text
-from tools.repository import repository_url, setup_cell
+from tools.notebooks.files import DIGEST, FRAMEWORKS, digest, from_text
+from tools.releasing.repository import repository_url, setup_cell
 
 TEXTS = sorted(FRAMEWORKS.glob("*.md"))
 each_framework = pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.stem)

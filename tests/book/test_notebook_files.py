@@ -23,7 +23,7 @@ from tests.book.chapters import (
     read_text,
 )
 from tools import ROOT
-from tools.notebooks import (
+from tools.notebooks.files import (
     ASIDE,
     CELL_METADATA,
     COVER,
@@ -37,7 +37,7 @@ from tools.notebooks import (
     locate,
     to_text,
 )
-from tools.repository import repository_url, setup_cell
+from tools.releasing.repository import repository_url, setup_cell
 
 pytestmark = pytest.mark.recipe("A chapter")
 

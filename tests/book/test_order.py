@@ -7,9 +7,9 @@ from book_site.phrases import EXERCISES, EXPLAINED, PREREQUISITES
 from book_site.references import ORDINARY
 
 from tests.book.chapters import COMPLETE, each_chapter, read_text
-from tools.ceilings import list_texts, read
-from tools.notebooks import TEXTS, list_chapters
-from tools.notebooks import read as read_file
+from tools.notebooks.files import TEXTS, list_chapters
+from tools.notebooks.files import read as read_file
+from tools.writing.ceilings import list_texts, read
 
 pytestmark = pytest.mark.recipe("A chapter")
 

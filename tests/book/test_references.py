@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from book_site.phrases import CHAPTER
 
-from tools.notebooks import TEXTS, list_chapters
+from tools.notebooks.files import TEXTS, list_chapters
 
 pytestmark = pytest.mark.recipe("A chapter")
 
@@ -72,5 +72,5 @@ def test_a_link_that_names_the_number_of_a_chapter_leads_there() -> None:
     for path in sorted(TEXTS.glob("*.md")):
         for number, name in NUMBERED.findall(path.read_text("utf-8")):
             assert order.index(name) + 1 == int(number), (
-                f"book/{path.name}: {name} is not {number}: tools.rename --numbers"
+                f"book/{path.name}: {name} is not {number}: tools.writing.rename --numbers"
             )

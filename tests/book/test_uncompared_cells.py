@@ -1,9 +1,9 @@
-"""What nbval does not compare: times, and what takes minutes on a page; and no assertion depends on a time."""
+"""What nbval does not compare: times, and what takes minutes; and no assertion depends on a time."""
 
 import re
 
 import pytest
-from book_site.outputs import OPT_OUT, REASONS
+from book_site.outputs import REASONS, STORED
 
 from tests.book.chapters import CHAPTERS, cells, each_notebook
 from tests.book.names import follow, list_asserted, parse
@@ -19,13 +19,20 @@ def test_a_cell_opts_out_in_one_way_and_says_why(chapter: str) -> None:
     for where, cell in cells(chapter, "code"):
         lines = cell.source.removeprefix("# @title Solution\n").splitlines()
         marks = [line for line in lines if re.match(r"\s*(#+\s*(NBVAL_|PYTEST_VALIDATE)|%%)", line)]
-        allowed = [OPT_OUT] if chapter in CHAPTERS else [*REASONS]  # a chapter is run whole
-        assert set(marks) <= {*allowed}, f"{where}: only {allowed} may opt out of comparison, not {marks}"
+        assert {*marks} <= {*REASONS}, f"{where}: only {[*REASONS]} may opt out of comparison, not {marks}"
         if marks:
             assert lines[0] in REASONS and len(lines) > 1 and re.match(r"# \w+", lines[1]), (
                 f"{where}: {marks[0]!r} is the first line (or follows the title of a solution), "
                 "and the next is a comment that says why"
             )
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_what_takes_minutes_is_in_a_fold_and_two_cells_of_a_chapter_at_most(chapter: str) -> None:
+    long = [(where, cell) for where, cell in cells(chapter, "code") if STORED in cell.source]
+    assert len(long) <= 2, f"{[where for where, _ in long]}: at most two cells of a chapter may be run once a week"
+    for where, cell in long:
+        assert "check" in cell.metadata.get("tags", []), f"{where}: what is run once a week belongs in a fold"
 
 
 @each_notebook

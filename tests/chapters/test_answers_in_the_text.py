@@ -10,7 +10,7 @@ import pytest
 from book_site.phrases import EXERCISE
 
 from d2lmini_exercises.engine.core import judge
-from tools.notebooks import NOTEBOOKS
+from tools.notebooks.files import NOTEBOOKS
 
 CHAPTERS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 _KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tools.notebooks import TEXTS
+from tools.notebooks.files import TEXTS
 
 SECTIONS = re.split(r"^## ", (TEXTS / "coming-from.md").read_text("utf-8"), flags=re.MULTILINE)
 WITH_ROWS = {text.partition("\n")[0]: text for text in SECTIONS if re.search(r"^\|", text, re.MULTILINE)}

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tools import ROOT
-from tools.notebooks import ASIDE, NEEDS_MODEL, NOTEBOOKS
+from tools.notebooks.files import ASIDE, NEEDS_MODEL, NOTEBOOKS
 
 FOLDER = ROOT / ".build/main-line/notebooks"
 

@@ -10,7 +10,7 @@ import pytest
 from book_site.phrases import EXERCISE
 
 from tests.chapters.sentences import find_numbers, is_measured
-from tools.notebooks import NOTEBOOKS
+from tools.notebooks.files import NOTEBOOKS
 
 BEGINS = re.compile(rf"^(?=## |### {EXERCISE})", re.MULTILINE)
 ELSEWHERE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))

@@ -9,7 +9,7 @@ import yaml
 from book_site.phrases import EXERCISE
 
 import d2lmini as d2l
-from tools.notebooks import list_chapters
+from tools.notebooks.files import list_chapters
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "book").glob("*.md"))}

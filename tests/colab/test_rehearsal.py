@@ -21,9 +21,9 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
-from tools.kernels import over_files
-from tools.notebooks import NOTEBOOKS, ROOT
-from tools.repository import setup_cell
+from tools.notebooks.files import NOTEBOOKS, ROOT
+from tools.notebooks.kernels import over_files
+from tools.releasing.repository import setup_cell
 
 URL = "https://github.com/me/my-fork"
 CHAPTERS = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -43,7 +43,7 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    run(sys.executable, "-m", "tools.repository", URL, cwd=folder)
+    run(sys.executable, "-m", "tools.releasing.repository", URL, cwd=folder)
     identity = ["-c", "user.name=fork", "-c", "user.email=fork@example.org"]
     run("git", "init", "-q", "-b", "main", cwd=folder)
     run("git", "add", "-A", cwd=folder)

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tools.noise import Noise
-from tools.run import execute
+from tools.notebooks.noise import Noise
+from tools.notebooks.run import execute
 
 ROUNDED: dict[str, Callable[[Tensor], Tensor]] = {
     "product": lambda X: X @ X.T,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbformat.v4 import new_output
 
-from tools.printed import Printed, compare_outputs
+from tools.notebooks.printed import Printed, compare_outputs
 
 EQUAL = [
     ("0.841", "0.840"),

@@ -19,8 +19,8 @@ from d2lmini_exercises.engine.differences import tabulate_differences
 from d2lmini_exercises.engine.prediction import Prediction
 from d2lmini_exercises.engine.tasks import CHAPTERS, find_next, name_check
 from tests.exercises.answers import RIGHT, WRONG
-from tools.marking.plan import read_book
-from tools.notebooks import TEXTS
+from tools.notebooks.files import TEXTS
+from tools.teaching.marking.plan import read_book
 
 ROOT = Path(__file__).parents[2]
 

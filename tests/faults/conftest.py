@@ -9,7 +9,7 @@ from filelock import FileLock
 
 from tests.faults.minibook import MACHINERY, MiniBook, chapter, make_environment
 from tools import ROOT
-from tools.notebooks import to_text
+from tools.notebooks.files import to_text
 
 
 @pytest.fixture(scope="session")

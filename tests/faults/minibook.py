@@ -10,8 +10,8 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools.notebooks import DIGEST, digest, to_text
-from tools.repository import repository_url, setup_cell
+from tools.notebooks.files import DIGEST, digest, to_text
+from tools.releasing.repository import repository_url, setup_cell
 
 MACHINERY = ["Makefile", "conftest.py", "pyproject.toml", "README.md", "jupytext.toml", "requirements.txt"]
 MACHINERY += [

@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.faults.minibook import SETUP, MiniBook, code_cells, prose
-from tools.repository import setup_cell
+from tools.releasing.repository import setup_cell
 
 pytestmark = pytest.mark.thorough
 # The pages of the mini-book, and the texts that they are made from.
@@ -58,16 +58,16 @@ def test_an_edition_is_named_everywhere_and_its_notebooks_install_it(book: MiniB
     book.path("d2lmini/__init__.py").write_text('__version__ = "0.2.0.dev0"\n')
     book.path("CITATION.cff").write_text("version: 0.2.0.dev0\ndate-released: 2026-11-01\n")
     book.path("CHANGELOG.md").write_text("# Change log\n\n## 0.2.0\n\n## 0.1.0\n\n- The first.\n")
-    refused = book.make("edition", "VERSION=0.2.0")
+    refused = book.make("repository", "VERSION=0.2.0")
     assert refused.returncode != 0 and "no section '## 0.2.0' that says what is new" in refused.stdout
     book.replace("CHANGELOG.md", "## 0.2.0\n", "## 0.2.0\n\n- A chapter more.\n")
-    book.make_green("edition", "VERSION=0.2.0")
+    book.make_green("repository", "VERSION=0.2.0")
     assert f"git+{url}@v0.2.0" in code_cells(book.notebook())[SETUP].source
     for name in ("d2lmini/__init__.py", "CITATION.cff", "pyproject.toml"):
         assert re.search(r"version\S* ?[=:] \"?0\.2\.0\b(?!\.dev)", book.path(name).read_text("utf-8")), name
     assert "2026-11-01" not in book.path("CITATION.cff").read_text("utf-8")
     book.make_green(".build/checked")
-    book.make_green("edition", "VERSION=0.3.0.dev0")
+    book.make_green("repository", "VERSION=0.3.0.dev0")
     assert f"git+{url}@main" in code_cells(book.notebook())[SETUP].source
 
 
@@ -89,7 +89,7 @@ def test_a_chapter_whose_file_has_another_name_is_linked_by_it_and_not_run(book:
 
 
 def rename(book: MiniBook, *names: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tools.rename", *names]
+    command = [sys.executable, "-m", "tools.writing.rename", *names]
     return subprocess.run(command, cwd=book.folder, check=False, capture_output=True, text=True)
 
 

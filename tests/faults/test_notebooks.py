@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from tests.faults.minibook import PRINTED, MiniBook, code_cells, source
-from tools.notebooks import DIGEST
+from tools.notebooks.files import DIGEST
 
 pytestmark = pytest.mark.thorough
 
@@ -86,7 +86,7 @@ def test_an_edit_by_hand_of_a_framework_is_not_lost(book: MiniBook) -> None:
     text, notebook = book.path("frameworks/mini.md"), book.path("frameworks/mini.ipynb")
     text.parent.mkdir()
     text.write_text("# Mini\n\n```{code-cell}\nprint(1)\n```\n")
-    command = [sys.executable, "-m", "tools.run", "--framework", "mini"]
+    command = [sys.executable, "-m", "tools.notebooks.run", "--framework", "mini"]
     subprocess.run(command, cwd=book.folder, check=True)
     notebook.write_text(notebook.read_text("utf-8").replace("print(1)", "print(1)  # mine"), "utf-8")
     text.write_text(text.read_text("utf-8").replace("Mini", "Other"))

@@ -96,4 +96,5 @@ def test_a_fault_between_the_files_is_named(book: MiniBook, fault: str) -> None:
 
 def test_the_book_without_a_fault_is_green_and_nothing_runs_twice(book: MiniBook) -> None:
     before = book.stamps()
-    assert book.make("book").stdout == "The book: _build/html/index.html\n" and book.stamps() == before
+    said = book.make("book").stdout
+    assert said.count("\n") == 1 and "_build/html/index.html" in said and book.stamps() == before

@@ -15,12 +15,12 @@ import pytest
 
 from d2lmini_exercises.engine import sandbox as limits
 from tests.colours import contrast
-from tools.marking import __main__ as marking
-from tools.marking import attempt, sandbox
-from tools.marking.plan import Question, read_book, read_main
-from tools.marking.report import Mark, write_page
-from tools.notebooks import NOTEBOOKS
-from tools.student import make_edition
+from tools.notebooks.files import NOTEBOOKS
+from tools.teaching.marking import __main__ as marking
+from tools.teaching.marking import attempt, sandbox
+from tools.teaching.marking.plan import Question, read_book, read_main
+from tools.teaching.marking.report import Mark, write_page
+from tools.teaching.student import make_edition
 
 pytestmark = pytest.mark.thorough
 
@@ -283,13 +283,13 @@ def test_the_grid_shows_who_has_done_what(tmp_path: Path) -> None:
     page = (tmp_path / "marks.html").read_text("utf-8")
     grid = page[page.index('class="wide grid"') : page.index("By exercise</h2>")]
     rows = [re.sub(r"<t[hd][^>]*>", "|", row) for row in grid.split("<tr>")[1:]]
-    read = [re.sub("<[^>]+>", "", row).split() for row in rows]
+    read = [re.sub("<[^>]+>", " ", row).split() for row in rows]
     read = [" ".join(row).split("|")[1:] for row in read]
     assert [[cell.strip() for cell in row] for row in read] == [
         ["who", "right", "remarks", "all", "1.1", "a-check"],
-        ["ada", "1", "0", "", "✗ wrong", "✓ right"],
-        ["bob", "0", "1", "", "– not attempted", ""],
-        ["cy", "0", "1", "! did not run", "", ""],
+        ["ada b.ipynb a.ipynb", "1", "0", "", "✗ wrong", "✓ right"],
+        ["bob a.ipynb", "0", "1", "", "– not attempted", ""],
+        ["cy c.ipynb", "0", "1", "! did not run", "", ""],
     ]
     assert '<a href="#each-mark-1" data-result="wrong" title="look &lt;twice&gt;">' in grid
     assert '<tr id="each-mark-1"><th>ada' in page
@@ -297,6 +297,35 @@ def test_the_grid_shows_who_has_done_what(tmp_path: Path) -> None:
     assert len(pairs) == 4
     for ink, pale_ink, ground, dark_ground in pairs:
         assert contrast(ink, ground) >= 4.5 and contrast(pale_ink, dark_ground) >= 4.5
+
+
+def test_who_handed_in_nothing_is_seen_and_points_are_those_of_the_better_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mark(path: Path, who: str) -> list[Mark]:
+        return [Mark(who, path.name, "attention-pooling", "predict-mixture", path.stem)]
+
+    monkeypatch.setattr(marking, "MARKS", tmp_path / "marks")
+    monkeypatch.setattr(marking, "mark", mark)
+    for name in ("Ada/wrong", "Ada/right", "bob/wrong", "stranger/right"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.ipynb").write_text(name)
+    (tmp_path / "class.txt").write_text("ada\n bob\n\n=cy\n", "utf-8-sig")
+    with pytest.raises(SystemExit, match="NAMES must be a file with a name a line"):
+        marking.main(tmp_path, 1, tmp_path / "nobody.txt")
+    marking.main(tmp_path, 1, tmp_path / "class.txt")
+    with (tmp_path / "marks/points.csv").open(encoding="utf-8-sig", newline="") as file:
+        points = {row["who"]: (row["1.1"], row["sum"]) for row in csv.DictReader(file)}
+    assert points == {
+        "Ada": ("1", "1"),
+        "bob": ("0", "0"),
+        "stranger": ("1", "1"),
+        "class": ("0", "0"),
+        "'=cy": ("0", "0"),
+    }
+    table = (tmp_path / "marks/marks.csv").read_text("utf-8-sig")
+    assert "'=cy,,,,not attempted,,nothing was handed in" in table
+    assert "stranger/right.ipynb,attention-pooling,predict-mixture,right,,not on the list of names" in table
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import nbformat
 import pytest
 from book_site.phrases import PREDICT
 
-from tools import student
-from tools.notebooks import NOTEBOOKS
-from tools.repository import repository_url, setup_cell
+from tools.notebooks.files import NOTEBOOKS
+from tools.releasing.repository import repository_url, setup_cell
+from tools.teaching import student
 
 CHAPTERS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")

@@ -12,18 +12,17 @@ import pytest
 from book_site.phrases import DOUBTS, SOLUTION
 from lxml import etree
 
+from tests.paper import RAW
 from tools import ROOT
-from tools.notebooks import list_chapters
-from tools.paper import EPUB
-from tools.repository import read_version
+from tools.notebooks.files import list_chapters
+from tools.releasing.paper import EPUB
+from tools.releasing.repository import read_version
 
 pytestmark = pytest.mark.thorough
 
 NAMES = {"h": "http://www.w3.org/1999/xhtml", "m": "http://www.w3.org/1998/Math/MathML"}
 NAMES |= {"o": "http://www.idpf.org/2007/opf"}
 JAR = Path("/usr/share/java/epubcheck.jar")  # where Debian has it, whose command cannot be run as it is
-# Commands of TeX, of a formula that was not set, and words for a tool.
-RAW = re.compile(r"\\(?:frac|mathrm|sqrt|begin|end|tag|sum|top|alpha|beta|left|text)\b|NBVAL|@title|Installs d2lmini")
 
 
 def find(page: Any, path: str) -> Any:

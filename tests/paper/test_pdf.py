@@ -7,9 +7,9 @@ import pypdfium2
 import pytest
 from book_site.phrases import EXERCISE
 
-from tests.paper.test_epub import RAW
-from tools.notebooks import list_chapters
-from tools.paper import PDF, pdf
+from tests.paper import RAW
+from tools.notebooks.files import list_chapters
+from tools.releasing.paper import PDF, pdf
 
 pytestmark = pytest.mark.thorough
 

@@ -12,7 +12,7 @@ import yaml
 
 from tests.site.pages import SITE
 from tests.site.windows import open_page, open_window, start_browser
-from tools.notebooks import ROOT
+from tools.notebooks.files import ROOT
 
 PREFIX = "/" + yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"].rpartition("/")[2]
 

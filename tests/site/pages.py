@@ -6,7 +6,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from tools.notebooks import NOTEBOOKS, ROOT, TEXTS, is_notebook, list_pages
+from tools.notebooks.files import NOTEBOOKS, ROOT, TEXTS, is_notebook, list_pages
 
 SITE = ROOT / "_build/html"
 FILES = SITE.as_uri() + "/"

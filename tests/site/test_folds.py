@@ -11,7 +11,7 @@ from book_site.phrases import PREDICT, SCRIPTS
 from tests.site.checks import check_width
 from tests.site.pages import CHAPTERS, COMPLETE, FILES, soup
 from tests.site.windows import open_page, open_window
-from tools.notebooks import NOTEBOOKS
+from tools.notebooks.files import NOTEBOOKS
 
 FIRST, SECOND = "notebooks/attention-pooling.html", "notebooks/self-attention.html"
 PRINTED = "34.0341"  # the answer to the first prediction of the first chapter

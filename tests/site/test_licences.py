@@ -3,7 +3,7 @@
 import importlib.metadata
 import re
 
-from tools.notebooks import ROOT
+from tools.notebooks.files import ROOT
 
 # What the packages call them, in the words of SPDX.
 NAMES = {

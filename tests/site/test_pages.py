@@ -13,7 +13,7 @@ from PIL import Image
 
 from tests.colours import contrast
 from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SETTINGS, SITE, WRITTEN, ids, soup
-from tools.notebooks import NOTEBOOKS, ROOT, TEXTS
+from tools.notebooks.files import NOTEBOOKS, ROOT, TEXTS
 
 STYLE, RULES = ((ROOT / f"d2lmini/figures/{name}").read_text("utf-8") for name in ("style.mplstyle", "dark.css"))
 DARK = dict(re.findall(r"fill: (#\w+)\".*? fill: (#\w+)", RULES))

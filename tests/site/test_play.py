@@ -15,7 +15,7 @@ from PIL import Image
 from tests.site.pages import CHAPTERS, FILES, SITE, soup
 from tests.site.windows import open_folds, open_page, open_window, wait_until
 from tools import ROOT
-from tools.still import PICTURE, take_still
+from tools.releasing.still import PICTURE, take_still
 
 TITLE, CHAPTER = "book/intro.html", "notebooks/self-attention.html"
 CLOCKS, SCORES = "notebooks/positional-encoding.html", "notebooks/attention-pooling.html"
@@ -185,6 +185,6 @@ def test_the_picture_of_the_readme_is_what_the_page_shows(browser: Any) -> None:
     still, said = take_still(browser)
     assert f"![{said}]({PICTURE.relative_to(ROOT)})" in (ROOT / "README.md").read_text("utf-8")
     with Image.open(PICTURE) as stored:
-        assert stored.size == still.size, "python -m tools.still"
+        assert stored.size == still.size, "python -m tools.releasing.still"
         far = np.abs(np.asarray(stored.convert("L"), int) - np.asarray(still.convert("L"), int)) > 64
-    assert far.mean() < 0.02, "python -m tools.still"  # another Chromium sets letters a little otherwise
+    assert far.mean() < 0.02, "python -m tools.releasing.still"  # another Chromium sets letters a little otherwise

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tools.paper.pdf import BROWSERS
+from tools.releasing.paper.pdf import BROWSERS
 
 
 @contextmanager

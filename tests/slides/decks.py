@@ -8,8 +8,8 @@ import nbformat
 from lxml import html
 
 from tools import ROOT
-from tools.notebooks import list_chapters
-from tools.slides import FOLDER
+from tools.notebooks.files import list_chapters
+from tools.teaching.slides import FOLDER
 
 CHAPTERS = list_chapters()
 LECTURE = range(8, 31)  # how many slides a chapter has: half a lecture, or a whole one

@@ -6,8 +6,8 @@ from typing import Any
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools.slides.arrange import Arrangement
-from tools.slides.blocks import split_sentences
+from tools.teaching.slides.arrange import Arrangement
+from tools.teaching.slides.blocks import split_sentences
 
 TEXT = """\
 ## A heading

@@ -8,7 +8,7 @@ import pytest
 
 from tests.site.windows import open_window, start_browser
 from tests.slides.decks import CHAPTERS, list_slides, squeeze
-from tools.slides import FOLDER
+from tools.teaching.slides import FOLDER
 
 pytestmark = pytest.mark.thorough
 

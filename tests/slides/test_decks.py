@@ -6,9 +6,9 @@ import pytest
 from lxml import html
 
 from tests.slides.decks import CHAPTERS, LECTURE, list_slides, read_cells, read_deck, squeeze
-from tools.notebooks import is_aside
-from tools.slides import FOLDER
-from tools.slides.markup import to_line
+from tools.notebooks.files import is_aside
+from tools.teaching.slides import FOLDER
+from tools.teaching.slides.markup import to_line
 
 pytestmark = pytest.mark.thorough
 

@@ -1,7 +1,7 @@
 """The page about this build: how many cells are compared, with which versions; and places for what came out.
 
 Pages are built before anything is run. A comment behind each code cell, and one on the page about the build, is where
-`tools/marks.py` says afterwards what the cell gave on this machine.
+`tools/notebooks/marks.py` says afterwards what the cell gave on this machine.
 """
 
 import json

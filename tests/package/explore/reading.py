@@ -37,7 +37,6 @@ def make_all(bit: float = 0.0) -> dict[str, Panel]:
 
     maps = make([[0.125, 0.875], [1 / 3, 2 / 3]], [[1, 0], [0.5, 0.5]])
     answers = make([[1, 1], [1, 0.125], [0.25, 0]], [[1, 1], [0, 1], [0.25, 0]])
-    rows = {"b": make(1, -2).tolist(), "a": make(0.125, 3).tolist()}
     return {
         "attention": d2l.explore_attention(maps, ["吃", "苹果"], ["one", "two"], lang="zh"),
         "sentences": d2l.explore_sentences(
@@ -52,7 +51,6 @@ def make_all(bit: float = 0.0) -> dict[str, Panel]:
         "positions": d2l.explore_positions(QUARTERS * (1 + bit), delta=1),
         "paths": d2l.explore_paths({"loop": LOOP, "all": ALL}),
         "pruning": d2l.explore_pruning({"up": [0, 1], "down": [1, 0]}, answers, ["first", "last"], ["who", "where"]),
-        "ranking": d2l.explore_ranking("Sides", ["side", "area"], rows, [2, 0], {"b": "b.ipynb#b"}),
     }
 
 

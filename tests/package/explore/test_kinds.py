@@ -142,24 +142,6 @@ def test_heads_go_in_the_order_that_was_given() -> None:
     assert say(panel, "a1 b2").startswith("The last to go was head 0 (first). No head is left. ")
 
 
-def test_rows_know_their_place_in_each_order_and_the_length_of_each_bar() -> None:
-    panel = PANELS["ranking"]
-    assert list_rows(panel) == [["", "side", "area"], ["b", "1.00", "−2"], ["a", "0.12", "3"]]
-    styles = [row["style"] for row in read(panel).select("tbody tr")]
-    assert styles == ["--a0:1;--w0:100%;--a1:0;--w1:0%", "--a0:0;--w0:12%;--a1:1;--w1:100%"]
-    assert say(panel, "a0 b0") == "side, smallest first: from a (0.12) to b (1.00)."
-    assert say(panel, "a1 b1") == "area, largest first: from a (3) to b (−2)."
-    alike = d2l.explore_ranking("a", ["b"], {"c": [1], "d": [2], "e": [1], "f": [1]}, [0])
-    assert say(alike, "a0 b0") == "b, smallest first: from c and 2 others (1) to d (2)."
-    assert [(link.get_text(), link["href"]) for link in read(panel).select("th a")] == [("b", "b.ipynb#b")]
-
-
-def test_a_table_in_another_order_is_still_a_table() -> None:
-    roles = [(tag.name, tag["role"]) for tag in read(PANELS["ranking"]).select("table, table [role]")]
-    head = [("table", "table"), ("thead", "rowgroup"), ("tr", "row"), ("td", "cell"), *[("th", "columnheader")] * 2]
-    assert roles == [*head, ("tbody", "rowgroup"), *[("tr", "row"), ("th", "rowheader"), *[("td", "cell")] * 2] * 2]
-
-
 ONE, TWO = torch.ones(1, 1, 1), torch.full((1, 2, 2), 0.5)
 WRONG: list[tuple[str, Any, str]] = [
     ("weights", lambda: d2l.explore_attention(ONE[0], ["a"], ["b"]), r"weights .*\(maps, queries, keys\).*\(1, 1\)"),
@@ -218,11 +200,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("mixed", lambda: d2l.explore_pruning({"a": ["x", 0]}, torch.ones(1, 3, 1), ["b", "c"], ["d"]), "heads once"),  # type: ignore[list-item]
     ("right", lambda: d2l.explore_pruning({"a": [0]}, ONE, ["b"], ["d"]), "each of the 0 removals in right, got 1"),
     ("orders", lambda: d2l.explore_pruning({"a": [0]}, torch.ones(2, 2, 1), ["b"], ["d"]), "2 orders in right, got 1"),
-    ("no row", lambda: d2l.explore_ranking("a", ["b"], {}, [0]), "rows must be a dictionary, not empty"),
-    ("few", lambda: d2l.explore_ranking("a", ["b"], {"c": []}, [0]), "'c' must have 1 finite numbers, got \\[\\]"),
-    ("infinite row", lambda: d2l.explore_ranking("a", ["b"], {"c": [math.inf]}, [0]), "'c' must have 1 finite"),
-    ("decimals", lambda: d2l.explore_ranking("a", ["b"], {"c": [1]}, []), "decimals must be 1 integers .* got \\[\\]"),
-    ("a link", lambda: d2l.explore_ranking("a", ["b"], {"c": [1]}, [0], {"d": "e"}), "links must .* got 'd'"),
     ("questions", lambda: d2l.explore_pruning({"a": [0]}, torch.ones(1, 2, 1), ["b"], []), "1 questions .* got 0"),
 ]
 

@@ -1,0 +1,80 @@
+"""Say on the built pages what became of each cell when it was run again: `compare` calls it when it is done.
+
+The pages are built from what is stored, before anything runs. `book_site.report` leaves a place behind each code cell
+and one on the page about the build; here they are filled, as often as results come.
+"""
+
+import re
+from collections.abc import Mapping
+from html import escape
+
+from tools import ROOT
+from tools.notebooks.files import list_chapters, list_pages, locate, write
+from tools.notebooks.results import Difference, Result, read_current
+
+SITE = ROOT / "_build/html"
+ABOUT = "book/about.html"
+PLACE = re.compile(r"(<!--(cell (?P<cell>\d+)|report)-->).*?(<!--/-->)", re.DOTALL)
+MOST = 3  # pairs of values that a mark shows
+
+
+def tell(pairs: list[Difference]) -> str:
+    """Both values of what differs in a cell, as HTML."""
+    told = [
+        f"<code>{escape(found)}</code> where <code>{escape(stored)}</code> is stored"
+        if stored
+        else f"<code>{escape(found)}</code>, which is not stored"
+        for stored, found in pairs[:MOST]
+    ]
+    return "; ".join([*told, f"{len(pairs) - MOST} more"] if len(pairs) > MOST else told)
+
+
+def mark_cells(html: str, result: Result | None) -> str:
+    """The page of a chapter, with a mark behind each cell that gave something else here."""
+
+    def fill(place: re.Match[str]) -> str:
+        cell = int(place["cell"])
+        pairs = result.differs.get(cell, []) if result else []
+        mark = f'<p class="differs" id="differs-{cell}">On this machine the cell gave {tell(pairs)}.</p>'
+        return place[1] + mark * bool(pairs) + place[4]
+
+    return PLACE.sub(fill, html)
+
+
+def report(results: Mapping[str, Result | None]) -> str:
+    """What the page about the build says of the comparison, as HTML."""
+    if not any(results.values()):
+        return "<p>Nothing has been compared yet.</p>"
+    known = {chapter: result for chapter, result in results.items() if result}
+    differs = {chapter: result.differs for chapter, result in known.items() if result.differs}
+    machines = " and ".join(sorted({result.machine for result in known.values()}))
+    cells, seconds = sum(r.cells for r in known.values()), sum(r.seconds for r in known.values())
+    count = sum(map(len, differs.values()))
+    outcome = f"<strong>{count} differ{'s' * (count == 1)}</strong>" if count else "none differs"
+    if rounded := sum(result.rounded for result in known.values()):
+        outcome += f" (of {rounded} a last digit does, which is allowed)"
+    said = (
+        f"<p>On this machine ({escape(machines)}) {cells} cells of {len(known)} notebooks were run again in "
+        f"{seconds:.0f} seconds of computing, and compared: {outcome}.</p>"
+    )
+    missing = len(results) - len(known)
+    said += f"<p>{missing} notebooks have not been compared here.</p>" if missing else ""
+    rows = [
+        f'<li><a href="../{folder}/{chapter}.html#differs-{cell}">{chapter}, code cell {cell}</a>: {tell(pairs)}</li>'
+        for chapter, cells_of in differs.items()
+        for folder in [locate(chapter).parent.name]
+        for cell, pairs in cells_of.items()
+    ]
+    return said + (f"<ul>{''.join(rows)}</ul>" if rows else "")
+
+
+def mark_pages() -> None:
+    """Fill the places of all pages that are built."""
+    results = {chapter: read_current(chapter) for chapter in (*list_chapters(), *list_pages())}
+    for chapter, result in results.items():
+        page = SITE / locate(chapter).parent.name / f"{chapter}.html"
+        if page.exists():
+            write(page, mark_cells(page.read_text("utf-8"), result))
+    if (SITE / ABOUT).exists():
+        said = report(results)
+        write(SITE / ABOUT, PLACE.sub(lambda place: place[1] + said + place[4], (SITE / ABOUT).read_text("utf-8")))

@@ -1,0 +1,1 @@
+"""Teach: the student edition, marks for what came back, and slides."""
