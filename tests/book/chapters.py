@@ -2,7 +2,6 @@
 
 import functools
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import nbformat
@@ -10,7 +9,7 @@ import pytest
 import yaml
 
 from tools import ROOT
-from tools.notebooks.files import NOTEBOOKS, PAGES, TEXTS, is_chapter, is_notebook, locate
+from tools.notebooks.files import NOTEBOOKS, PAGES, TEXTS, is_chapter, is_notebook, locate, to_text
 
 TEXT_CHAPTERS = {path.stem for path in TEXTS.glob("*.md") if is_chapter(path)}
 NOTEBOOK_CHAPTERS = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
@@ -43,8 +42,21 @@ def read(chapter: str) -> Any:
     return nbformat.read(locate(chapter), as_version=4)
 
 
-def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Where a cell is, for the message, and the cell. Code cells are counted as nbval counts them."""
+@functools.cache
+def convert(chapter: str) -> str:
+    """The text that stands for the stored notebook."""
+    return to_text(read(chapter))
+
+
+def cells(chapter: str, kind: str | None = None) -> list[tuple[str, Any]]:
+    """Where each cell is, for the message, and the cell; of one kind, if one is given."""
+    return [(where, cell) for where, cell in find_places(chapter) if kind in (None, cell.cell_type)]
+
+
+@functools.cache
+def find_places(chapter: str) -> list[tuple[str, Any]]:
+    """Where each cell is, and the cell. Code cells are counted as nbval counts them."""
+    found_cells = []
     counts: Counter[str] = Counter()
     text, place = read_text(chapter), 0
     for cell in read(chapter).cells:
@@ -54,8 +66,8 @@ def cells(chapter: str, kind: str | None = None) -> Iterator[tuple[str, Any]]:
         where = f"book/{chapter}.md:{line}, {cell.cell_type} cell {counts[cell.cell_type]} ({cell.source[:50]!r})"
         place += len(cell.source) if found >= 0 else 0
         counts[cell.cell_type] += 1
-        if kind in (None, cell.cell_type):
-            yield where, cell
+        found_cells.append((where, cell))
+    return found_cells
 
 
 def is_solution(cell: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from IPython.core.inputtransformer2 import TransformerManager
 
 
+@functools.cache
 def transform(source: str) -> str:
     """A cell as Python, its magics as calls."""
     return TransformerManager().transform_cell(source)

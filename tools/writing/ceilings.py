@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import nbformat
@@ -43,6 +44,7 @@ class Chapter:
     exercises: list[list[Any]] = field(default_factory=list)  # the cells of each, the first with its statement
 
 
+@cache
 def read(name: str) -> Chapter:
     """Sort the cells of a stored notebook."""
     chapter, below = Chapter(), False
@@ -108,6 +110,7 @@ def count_columns(cell: Any) -> int:
     return max((len(re.findall(r"<t[dh]", row)) or row.count("|") - 1 for row in rows), default=0)
 
 
+@cache
 def measure(name: str) -> dict[str, int]:
     """The figures of a chapter, as the ceilings name them."""
     chapter = read(name)

@@ -5,7 +5,10 @@ from typing import Any
 
 # The first line of a cell whose outputs are not compared, or which is not run by day; the second line says why.
 OPT_OUT, STORED = "# NBVAL_IGNORE_OUTPUT", "# NBVAL_SKIP"
-REASONS = {OPT_OUT: ("Times differ", "A time is different"), STORED: ("It takes minutes", "Stored, as above", "A long control")}
+REASONS = {
+    OPT_OUT: ("Times differ", "A time is different"),
+    STORED: ("It takes minutes", "Stored, as above", "A long control"),
+}
 KINDS = ("compared", "only printed")
 
 
