@@ -66,6 +66,7 @@ IN_CODE = {
         "import time\nbegin = time.time()\ntook = time.time() - begin\nassert took < 9\nprint(1 / 7)",
         r"an assertion on \['took'\]",
     ),
+    "a long cell in the main line": ("# NBVAL_SKIP\n# It takes minutes\nprint(1 / 7)", "belongs in a fold"),
     "output that is hidden": ("%%capture\nprint(1 / 7)", "only .* opt out"),
 }
 # Other changes, with the place that is named.
@@ -83,6 +84,21 @@ IN_CELLS: dict[str, tuple[Change, str, str]] = {
         "should print 'not attempted yet'",
     ),
     "a figure without alt text": (forget(DRAWN, "mystnb"), "code cell 3", "without alt text"),
+    "a figure without a caption": (
+        lambda book: code_cells(book)[DRAWN].metadata["mystnb"].pop("figure"),
+        "code cell 3",
+        "without a caption",
+    ),
+    "two figures in a cell": (
+        lambda book: code_cells(book)[DRAWN].outputs.append(code_cells(book)[DRAWN].outputs[0]),
+        "code cell 3",
+        "one figure a cell",
+    ),
+    "a section in a solution": (
+        lambda book: book.cells.append(new_markdown_cell("## More", metadata=find(book, "#### Solution").metadata)),
+        "markdown cell 3",
+        "a cell with the tag solution",
+    ),
     "stored output on stderr": (
         lambda book: code_cells(book)[PRINTED].outputs[0].update(name="stderr"),
         "code cell 2",
@@ -110,6 +126,7 @@ IN_THE_FILES: dict[str, tuple[Change, str]] = {
     ),
     "a notebook with no compared cell": (compare_nothing, r"book/mini\.md: no compared cell"),
     "an equation that is not there": (prose("See (1.7)."), r"book/mini\.md:\d+: there is no equation 1\.7"),
+    "a number used twice": (prose(r"$$a \tag{1.1}$$ $$b \tag{1.1}$$"), r"mini\.md:\d+: an equation number is used"),
     "beyond a ceiling": (prose("word " * 81), r"book/mini\.md: .*'paragraph': '\d+, at most \d+'"),
     "a fold left open": (prose("<details><summary>More</summary>"), r"book/mini\.md:\d+: a <details> is not closed"),
 }

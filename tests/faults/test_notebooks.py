@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nbformat.v4 import new_code_cell
 
-from tests.faults.minibook import PRINTED, MiniBook, code_cells, source
+from tests.faults.minibook import PRINTED, STARTER, MiniBook, code_cells, source
 from tools.notebooks.files import DIGEST
 
 pytestmark = pytest.mark.thorough
@@ -56,6 +56,33 @@ def add_what_editors_add(notebook: Any) -> None:
     code_cells(notebook)[PRINTED].metadata.update(jupyter={"outputs_hidden": False}, scrolled=True)
     code_cells(notebook)[PRINTED].update(execution_count=12, outputs=[])
     notebook.cells.append(new_code_cell(""))
+
+
+def test_one_side_of_a_chapter_is_enough(book: MiniBook) -> None:
+    text, notebook = read_sides(book)[0], book.notebook()
+    book.path("notebooks/mini.ipynb").unlink()
+    del notebook.metadata[DIGEST]
+    book.write(notebook, "third", by_hand=True)
+    book.enter("third")
+    book.make_green("notebooks")
+    assert read_sides(book)[0] == text and read_sides(book, "third")[0] == text
+    book.make_green(".build/checked")
+
+
+def test_what_takes_minutes_is_run_when_its_own_cell_changes(book: MiniBook) -> None:
+    def run(line: str, side: str = "") -> tuple[str, str]:
+        book.replace("book/mini.md", *line.split(" -> "))
+        book.make_green("notebooks", "CHAPTERS=mini", *side.split())
+        cells = code_cells(book.notebook())
+        assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+        return cells[PRINTED].outputs[0].text, cells[STARTER].source
+
+    long = "# NBVAL_SKIP\n# It takes minutes\nimport time; print(time.time())"
+    first = run(f"print(1 / 7) -> {long}")
+    assert run("answer = None -> answer = None  # yet") == (first[0], first[1].replace("None", "None  # yet"))
+    second = run("time.time() -> 1 + time.time()")
+    assert second[0] != first[0]
+    assert run("How small can -> How tiny can", "FROM=text")[0] != second[0]  # as `make thorough PARTS=bench` asks
 
 
 @pytest.mark.parametrize("arguments", ["", "CHAPTERS=mini FROM=ipynb"])

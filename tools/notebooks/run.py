@@ -12,7 +12,7 @@ import copy
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,13 @@ def describe_figures(notebook: NotebookNode) -> None:
                 output.metadata = {"image/png": {"alt": alt}}
 
 
+def run_all(cell: NotebookNode) -> bool:
+    """What `execute` keeps as it is, if it is told nothing: no cell."""
+    return False
+
+
 def execute(
-    name: str, notebook: NotebookNode, folder: Path, keeps: Callable[[NotebookNode], bool], **environment: str
+    name: str, notebook: NotebookNode, folder: Path, keeps: Callable[[NotebookNode], bool] = run_all, **environment: str
 ) -> float:
     """Run the cells in a folder, in a kernel with these variables, and return how many seconds it took.
 
@@ -141,15 +146,18 @@ def check_under_noise(chapter: str, notebook: NotebookNode, shaken: NotebookNode
         )
 
 
-def run_code(chapter: str, notebook: NotebookNode, seed: str, whole: bool) -> str:
-    """Run a chapter, with a seed once more under noise beside it, compare, and say how long it took."""
+def run_code(chapter: str, notebook: NotebookNode, seed: str, kept: Container[str]) -> str:
+    """Run a chapter, with a seed once more under noise beside it, compare, and say how long it took.
+
+    `kept` are the sources of cells that keep what they show, and are not run.
+    """
     shaken = copy.deepcopy(notebook)
     folder = locate(chapter).parent
     shaken.cells.insert(0, nbformat.v4.new_code_cell(IS_SHAKEN))
     with ThreadPoolExecutor() as pool:
         noise = {"PYTHONSTARTUP": str(NOISE), "NOISE": seed}
         other = pool.submit(execute, chapter, shaken, folder, is_long, **noise) if seed else None
-        seconds = execute(chapter, notebook, folder, lambda cell: is_long(cell) and bool(cell.outputs) and not whole)
+        seconds = execute(chapter, notebook, folder, lambda cell: cell.source in kept)
     if other is None:
         return f"run in {seconds:.0f} s"
     slow = other.result()
@@ -210,9 +218,9 @@ def run(chapter: str, wanted: str | None = None) -> None:
     if wanted is None and stored is not None and same_code and is_fresh(chapter, words_changed):
         how = "its words changed, its outputs were taken along" if words_changed else ""
     else:
-        how = run_code(
-            chapter, notebook, read_seed() if bears_noise(notebook) and not same_code else "", wanted is not None
-        )
+        long = [cell for cell in list_code(stored) if is_long(cell)] if stored and wanted is None else []
+        kept = {cell.source for cell in long if cell.outputs}
+        how = run_code(chapter, notebook, read_seed() if bears_noise(notebook) and not same_code else "", kept)
     finish(notebook)
     if before != (read(text_path), read(notebook_path)):
         raise SystemExit(f"{chapter}: edited while it ran. Nothing was written; run `make notebooks` again")
@@ -238,7 +246,7 @@ def run_framework(name: str) -> None:
         raise SystemExit(f"frameworks/{name}.ipynb was edited by hand: edit {name}.md instead. Nothing was written")
     if stored is None or stored.metadata.get(DIGEST) != digest(text):
         notebook = tidy(name, restore_ids(text, stored))
-        execute(name, notebook, FRAMEWORKS, lambda cell: False)
+        execute(name, notebook, FRAMEWORKS)
         finish(notebook)
         write(path, nbformat.writes(notebook) + "\n")
     print(f"frameworks/{name}.ipynb is up to date")
