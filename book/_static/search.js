@@ -8,7 +8,7 @@
   DOCUMENTATION_OPTIONS.LINK_SUFFIX = "";
   const asked = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const common = asked.length && asked.every((word) => [...stopwords].includes(word) || /^\d+$/.test(word));
-  // Not by addTranslations, which makes a function of a string: the policy of the page forbids that.
+  // Not by addTranslations, which makes a function of a string.
   Object.assign(Documentation.TRANSLATIONS, {
     "Search finished, found ${resultCount} page(s) matching the search query.": phrases.places,
     "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.":

@@ -2,8 +2,7 @@
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 import yaml
 
 from tests.site.pages import SITE
-from tests.site.windows import open_page, open_window, start_browser
+from tests.site.windows import start_browser
 from tools.notebooks.files import ROOT
 
 PREFIX = "/" + yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"].rpartition("/")[2]
@@ -44,29 +43,3 @@ def server() -> Iterator[str]:
 def browser() -> Iterator[Any]:
     with start_browser() as chromium:
         yield chromium
-
-
-@pytest.fixture(scope="session")
-def visit(browser: Any, server: str) -> Iterator[Callable[[str, str, int], Any]]:
-    """Opens a page as for the first time, in a window that stays: scripts begin sooner where they ran before."""
-    with ExitStack() as stack:
-
-        @functools.cache
-        def keep(width: int) -> Any:
-            # With motion reduced no colour is in transition.
-            window = stack.enter_context(open_window(browser, server, width=width, reduced_motion="reduce"))
-            window.add_init_script(
-                "if (location.protocol !== 'about:') { localStorage.clear(); sessionStorage.clear(); }"
-            )
-            return window
-
-        def visit(address: str, theme: str, width: int) -> Any:
-            window = keep(width)
-            window.goto("about:blank")  # what the page before still has to say is not this one's
-            window.complaints.clear()
-            window.set_viewport_size({"width": width, "height": 900})
-            window.emulate_media(color_scheme=theme)
-            open_page(window, address)
-            return window
-
-        yield visit

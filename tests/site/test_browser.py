@@ -1,13 +1,10 @@
 """The built pages in Chromium: wide and narrow, in the light and in the dark, with every foreign address blocked."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.site.axe import find_faults
-from tests.site.checks import check_paper, check_width, inspect
-from tests.site.layout import OUT
+from tests.site.checks import OUT, check_paper, check_width, find_faults, inspect
 from tests.site.pages import CHAPTERS, FILES, PAGES, each_kind_by_day
 from tests.site.windows import open_folds, open_page, open_window, switch_theme
 
@@ -23,23 +20,24 @@ def other(theme: str) -> str:
 @each_view
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_complete_quiet_accessible_and_fits(
-    visit: Callable[[str, str, int], Any], server: str, page: str, theme: str, width: int
+    browser: Any, server: str, page: str, theme: str, width: int
 ) -> None:
     read_as_file = (PAGES.index(page) + (width == 1280)) % 2  # half of the pages by day, the other half once a week
-    window = visit((FILES if read_as_file else server) + page, theme, width)
-    faults = inspect(window, page, theme, other(theme))
-    if page in CHAPTERS and (width == 390 or page == CHAPTERS[0]):
-        faults += check_paper(window)
+    with open_window(browser, server, theme, width, reduced_motion="reduce") as window:
+        open_page(window, (FILES if read_as_file else server) + page)
+        faults = inspect(window, page, theme, other(theme))
+        if page in CHAPTERS and (width == 390 or page == CHAPTERS[0]):
+            faults += check_paper(window)
     assert not faults, "\n".join([f"{page} from {width} px:", *faults])
 
 
 @each_kind_by_day
-def test_a_phone_with_large_letters_scrolls_only_down(visit: Callable[[str, str, int], Any], page: str) -> None:
-    window = visit(FILES + page, "light", 390)
-    window.evaluate("document.documentElement.style.fontSize = '200%'")
-    open_folds(window)
-    assert check_width(window) == []
-    assert window.evaluate(OUT) == []
+def test_a_phone_with_large_letters_scrolls_only_down(browser: Any, server: str, page: str) -> None:
+    with open_window(browser, server, width=390) as window:
+        open_page(window, FILES + page)
+        window.evaluate("document.documentElement.style.fontSize = '200%'")
+        open_folds(window)
+        assert check_width(window) == [] and window.evaluate(OUT) == []
 
 
 @each_view

@@ -1,16 +1,14 @@
 """Panels of radio buttons on the built pages: what is chosen is what is seen, in any theme, width, and on paper."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from tests.site.checks import check_picture, check_width
-from tests.site.layout import resize
+from tests.site.checks import check_picture, check_width, resize
 from tests.site.pages import CHAPTERS, FILES, SITE
-from tests.site.windows import open_folds, open_page, open_window, photograph, press_switch
+from tests.site.windows import open_folds, open_page, open_window, press_switch
 
 # By day one panel stands for all: the same styles and the same function draw each of them.
 FIRST, *REST = [page for page in CHAPTERS if 'class="touch"' in (SITE / page).read_text("utf-8")]
@@ -38,7 +36,6 @@ HEIGHTS = """panel => {
   }
   return [...heights];
 }"""
-NOW = "panel => panel.querySelector('.now').innerText.trim().replace(/\\s+/g, ' ')"
 
 
 @contextmanager
@@ -50,27 +47,11 @@ def open_panel(browser: Any, server: str, page: str, **settings: Any) -> Iterato
         yield window, window.locator(".touch").first
 
 
-def check_state(panel: Any, group: int, option: int) -> str:
-    """What is said, if exactly the parts of the chosen options are seen."""
-    button = panel.locator("fieldset").nth(group).locator("input").nth(option)
-    assert button.is_checked()
+def check_state(panel: Any, group: int, option: int) -> None:
+    """Exactly the parts of the chosen options are seen, and something is said of them."""
+    assert panel.locator("fieldset").nth(group).locator("input").nth(option).is_checked()
     seen, wanted = panel.evaluate(SEEN)
     assert seen == wanted and any(part.startswith("P ") for part in seen)
-    said = str(panel.evaluate(NOW))
-    assert said and describe(panel.page, button) == said
-    return said
-
-
-def describe(window: Any, button: Any) -> str:
-    """How a screen reader describes a button."""
-    session = window.context.new_cdp_session(window)
-    button.evaluate("button => window.looked_at = button")
-    found = session.send("Runtime.evaluate", {"expression": "window.looked_at"})["result"]["objectId"]
-    tree = session.send("Accessibility.getPartialAXTree", {"objectId": found, "fetchRelatives": False})
-    (node,) = tree["nodes"]
-    session.detach()
-    assert node["role"]["value"] == "radio" and node["name"]["value"]
-    return " ".join(node["description"]["value"].split())
 
 
 @each_panel
@@ -79,19 +60,14 @@ def test_what_is_chosen_by_mouse_or_keyboard_is_seen(browser: Any, server: str, 
     with open_panel(browser, server, page, width=width, reduced_motion="reduce") as (window, panel):
         for group in (1, 0):
             panel.locator("fieldset").nth(group).locator("label").first.click()
-        said = {check_state(panel, 0, 0)}
+        check_state(panel, 0, 0)
         for group in (0, 1):
             labels = panel.locator("fieldset").nth(group).locator("label")
-            for option in range(1, labels.count()):
-                labels.nth(option).click()
-                said.add(check_state(panel, group, option))
+            labels.last.click()
+            check_state(panel, group, labels.count() - 1)
             for option in range(labels.count() - 2, -1, -1):
                 window.keyboard.press("ArrowLeft")
-                said.add(check_state(panel, group, option))
-                focus = "([...document.querySelectorAll('label')].find(e => e.contains(document.activeElement)))"
-                assert window.evaluate(f"getComputedStyle({focus}).outlineStyle") == "solid"
-        options = panel.locator("fieldset").evaluate_all("all => all.map(e => e.querySelectorAll('input').length)")
-        assert len(said) >= max(options)  # two networks may show the same of an output
+                check_state(panel, group, option)
         assert window.complaints == []
 
 
@@ -110,38 +86,13 @@ def test_a_panel_fits_can_be_touched_and_no_choice_moves_the_page(browser: Any, 
             assert min(min(box["width"], box["height"]) for box in boxes) >= 24
 
 
-@weekly
-def test_lines_and_hands_stand_where_their_position_is(browser: Any, server: str) -> None:
-    """The lines on the number of the position and on that 3 further; the hands turned by as much."""
-    with open_panel(browser, server, "notebooks/positional-encoding.html", width=390) as (_, panel):
-        middle = "all => all.map(e => e.getBoundingClientRect()).map(e => (e.left + e.right) / 2)"
-        angle = "all => all.map(e => e.getScreenCTM()).map(({ a, b }) => Math.atan2(b, a))"
-        for pair, turn in ((0, 1.0), (2, 10000 ** (-4 / 6))):
-            panel.locator(f"input[value=a{pair}]").check()
-            for position in (0, 5, 11):
-                panel.locator(f"input[value=b{position}]").check()
-                numbers = panel.locator("svg text").evaluate_all(middle)
-                lines, hands = (panel.locator(f"svg .{part}") for part in ("line", "hand"))
-                assert lines.evaluate_all(middle) == pytest.approx([numbers[position], numbers[position + 3]], abs=1.5)
-                for found, there in zip(hands.evaluate_all(angle), (position, position + 3), strict=True):
-                    assert math.cos(found - turn * there) > 0.99999, f"position {there}"
-
-
 @each_panel
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=weekly), "dark"])
-def test_forced_colours_leave_what_is_chosen_marked(browser: Any, server: str, page: str, theme: str) -> None:
-    with open_panel(browser, server, page, theme=theme, forced_colors="active") as (_, panel):
+def test_forced_colours_leave_what_is_chosen_marked(browser: Any, server: str, page: str) -> None:
+    with open_panel(browser, server, page, theme="dark", forced_colors="active") as (_, panel):
         panel.locator("fieldset").nth(1).locator("input").nth(1).check()
         for label in panel.locator("label").all():
             around = "e => [getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth]"
             assert (label.evaluate(around) == ["solid", "2px"]) == label.locator("input").is_checked()
-        ground = 255 if theme == "light" else 0  # that of the system
-        chosen = panel.locator("input:checked").evaluate_all("all => all.map(e => 'row-' + e.value)")
-        panel.page.mouse.move(0, 0)  # a row below it would have a ground of its own
-        for row in panel.locator("table:visible tr[class^=row]").all():
-            ink = abs(photograph(row) - ground).sum(axis=2) > 150
-            lined = ink[8:-8, :3].all(axis=0).any()  # at the left, where nothing is written
-            assert lined == (row.get_attribute("class") in chosen)
 
 
 @each_panel

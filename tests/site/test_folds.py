@@ -37,10 +37,6 @@ def test_each_prediction_that_a_cell_answers_is_covered(page: str) -> None:
     for cover in covers:
         assert cover.select(".cell_output") and not cover.get("open")
         assert re.search(PREDICT, soup(page).find(id=cover["data-question"]).get_text())
-        *_, last = cover.find_all(recursive=False)
-        after = cover.find_next_sibling()
-        tells = last.name != "p" and after is not None and after.name == "div" and after.select_one(".cell_output")
-        assert not tells, f"what a cell below {cover['data-question']} prints may tell the answer"
 
 
 def answer_of(window: Any) -> Any:

@@ -63,16 +63,6 @@ def test_the_copy_buttons_are_one_stop_and_arrows_lead_from_each_to_the_next(win
     assert len(set(names)) == 2 and names[0] == names[2]
 
 
-def test_what_is_wider_than_a_phone_is_scrolled_by_the_keyboard(browser: Any, server: str) -> None:
-    with open_window(browser, server, width=320, reduced_motion="reduce") as phone:
-        open_page(phone, FILES + "notebooks/attention-pooling.html")
-        figure = phone.locator(".scrolls[data-more]:visible").first
-        assert figure.get_attribute("data-more") == "right"
-        figure.focus()
-        phone.keyboard.press("ArrowRight")
-        wait_until(phone, "document.activeElement.dataset.more.startsWith('left')")
-
-
 def test_the_contents_bar_marks_the_section_that_is_read_or_was_asked_for(window: Any) -> None:
     links = window.locator("#page-contents a[href^='#']").evaluate_all("all => all.map(link => link.hash)")
     assert len(links) > 5

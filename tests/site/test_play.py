@@ -12,8 +12,8 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.site.pages import CHAPTERS, FILES, SITE, soup
-from tests.site.windows import open_folds, open_page, open_window, wait_until
+from tests.site.pages import FILES, SITE, soup
+from tests.site.windows import open_folds, open_page, open_window
 from tools import ROOT
 from tools.releasing.still import PICTURE, take_still
 
@@ -75,20 +75,16 @@ def test_the_page_decides_each_sentence_as_the_layers_do(browser: Any) -> None:
 def test_the_address_holds_the_sentence_and_nothing_else(browser: Any) -> None:
     with open_play(browser, f"{CHAPTER}#她.咬.修") as (window, play):
         assert "disagree" in play.locator(".verdict").inner_text()
-        wait_until(window, "document.querySelector('.play .board').getBoundingClientRect().top < innerHeight")
         for wrong in ("她.咬", "她.咬.犬", "<b>.咬.修", "%", "summary"):
             window.evaluate("hash => { location.hash = hash }", wrong)
             window.wait_for_timeout(50)
             assert "disagree" in play.locator(".verdict").inner_text() and play.locator("b").count() == 0
         play.locator(".tile").nth(0).click()
         assert window.evaluate("decodeURIComponent(location.hash)") == "#我.咬.修"
-        window.evaluate("location.hash = '#吃.吃.吃'")
-        wait_until(window, "document.querySelector('.play .verdict').textContent.includes('agree:')")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_keyboard_lays_a_sentence(browser: Any, theme: str) -> None:
-    with open_play(browser, TITLE, theme=theme, width=390, reduced_motion="reduce") as (window, play):
+def test_the_keyboard_lays_a_sentence(browser: Any) -> None:
+    with open_play(browser, TITLE, width=390, reduced_motion="reduce") as (window, play):
         play.locator(".slot").first.focus()
         window.keyboard.press("ArrowRight")
         window.keyboard.press("Enter")
@@ -118,42 +114,17 @@ def test_own_scores_are_weighed_as_the_panel_below_says(browser: Any) -> None:
         assert "Each score must be a number" in play.inner_text()
 
 
-def test_the_challenge_can_be_met(browser: Any) -> None:
-    betas = torch.arange(0, 10.01, 0.05, dtype=torch.float64)
-    best = torch.softmax(betas[:, None] * torch.tensor([3.0, 2, 1, 0]), dim=1)[:, 1].max()
-    with open_play(browser, SCORES) as (window, play):
-        play.locator("input[type=range]").focus()
-        for _ in range(20):
-            window.keyboard.press("ArrowLeft")
-        assert f"Best so far: {best:.3f}" in play.inner_text()
-
-
 def test_the_hands_of_query_and_key_score_as_the_encoding_does(browser: Any) -> None:
     count = read_given(CLOCKS, "clock")["positions"]
     angles = torch.arange(count)[:, None] * 10000 ** (-torch.arange(3, dtype=torch.float64) / 3)
     rows = torch.cat([angles.sin(), angles.cos()], dim=1)
     with open_play(browser, CLOCKS) as (_, play):
-        query, key, both = play.locator("input[type=range]").all()
+        query, key, _ = play.locator("input[type=range]").all()
         said = play.locator("output").last
         for i, j in ((0, 15), (15, 0), (7, 7), (3, 12)):
             query.fill(str(i))
             key.fill(str(j))
             assert f"Offset {j - i}. Score: {rows[i] @ rows[j]:.3f}." == said.inner_text().replace("−", "-")
-        before = said.inner_text()
-        for first in (0, 6, 2):
-            both.fill(str(first))
-            assert said.inner_text() == before and (query.input_value(), key.input_value()) == (
-                str(first),
-                str(first + 9),
-            )
-        face = play.locator("svg").first.bounding_box()
-        middle = face["x"] + face["width"] / 2, face["y"] + face["height"] / 2
-        mouse = play.page.mouse
-        mouse.move(middle[0] + 30 * torch.tensor(2.0).sin().item(), middle[1] - 30 * torch.tensor(2.0).cos().item())
-        mouse.down()
-        mouse.move(middle[0] + 30 * torch.tensor(4.0).sin().item(), middle[1] - 30 * torch.tensor(4.0).cos().item())
-        mouse.up()
-        assert (query.input_value(), key.input_value()) == ("4", "11")
 
 
 @pytest.mark.parametrize("page", [TITLE, CHAPTER, CLOCKS, SCORES])
@@ -172,13 +143,6 @@ def test_fingers_paper_forced_colours_and_no_script(browser: Any, page: str) -> 
         open_folds(window)
         stands = "img[src$='cover.svg']:visible" if page == TITLE else ".touch table:visible"
         assert window.locator(stands).count() > 0
-
-
-def test_a_page_loads_the_scripts_of_what_it_plays() -> None:
-    for page in [TITLE, *CHAPTERS]:
-        text = (SITE / page).read_text("utf-8")
-        kinds = set(re.findall(r'data-play="(\w+)"', text))
-        assert set(re.findall(r"play/(\w+)\.js", text)) == kinds | ({"tools"} if kinds else set()), page
 
 
 def test_the_picture_of_the_readme_is_what_the_page_shows(browser: Any) -> None:

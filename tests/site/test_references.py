@@ -2,13 +2,13 @@
 
 import copy
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from book_site.phrases import EXERCISE, FIGURE
 
 from tests.site.pages import CHAPTERS, COMPLETE, FILES, PAGES, SETTINGS, ids, soup
+from tests.site.windows import open_page, open_window
 
 
 def chapter_number(page: str) -> str:
@@ -53,20 +53,16 @@ def test_words_of_the_glossary_lead_there_once_with_their_meaning() -> None:
             assert link["title"].split()[0] in entry.get_text(), f"{page}: {link}"
 
 
-def test_a_preview_shows_the_formula_and_escape_hides_it(visit: Callable[[str, str, int], Any]) -> None:
-    window = visit(FILES + "notebooks/multi-head-attention.html", "dark", 390)
-    card, link = window.locator("#preview-card"), window.locator("a.preview[href='#formula-3-1']").first
-    assert not card.is_visible()
-    link.focus()
-    assert card.is_visible() and card.locator("mjx-container, math").count() and "(3.1)" in card.inner_text()
-    box = card.bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
-    window.keyboard.press("Escape")
-    assert not card.is_visible()
-    window.evaluate("document.querySelectorAll('details.guess').forEach(cover => { cover.open = true; })")
-    word = window.locator("a.preview[href*='glossary.html#']").first
-    word.hover()
-    assert len(card.inner_text()) > 20 and word.get_attribute("aria-describedby") == "preview-card"
+def test_a_preview_shows_the_formula_and_escape_hides_it(browser: Any, server: str) -> None:
+    with open_window(browser, server, "dark", 390) as window:
+        open_page(window, FILES + "notebooks/multi-head-attention.html")
+        card, link = window.locator("#preview-card"), window.locator("a.preview[href='#formula-3-1']").first
+        link.focus()
+        assert card.is_visible() and card.locator("math").count() and "(3.1)" in card.inner_text()
+        box = card.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+        window.keyboard.press("Escape")
+        assert not card.is_visible()
 
 
 def test_an_old_address_leads_to_a_place_that_is_there() -> None:

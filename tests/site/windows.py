@@ -3,7 +3,6 @@
 import io
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -57,12 +56,8 @@ def open_window(
 
 
 def wait_until(window: Any, script: str, argument: Any = None) -> None:
-    """Wait until a script gives something true. Playwright would evaluate a string, which a page's policy forbids."""
-    end = time.monotonic() + 30
-    while not window.evaluate(script, argument):
-        if time.monotonic() > end:
-            raise TimeoutError(f"still not true after 30 seconds: {script}")
-        window.wait_for_timeout(50)
+    """Wait until a script gives something true."""
+    window.wait_for_function(script, arg=argument)
 
 
 def open_page(window: Any, address: str) -> None:

@@ -1,15 +1,9 @@
 """Figures on dark pages, and on pages narrower than they are: colours by what they show, letters that stay legible."""
 
 import re
-from functools import cache
-from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from sphinx.application import Sphinx
-
-from .description import find_figures, read_picture
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 # A figure brings its palette for dark grounds itself, for Jupyter: d2lmini/figures/dark.css.
 OWN = re.compile(r'<style id="dark">.*?</style>', re.DOTALL)
@@ -23,7 +17,7 @@ INKS = '[id^="text_"]>g:not([style]){fill:#ffffff}[style="fill: #fefefe"]{fill:#
 MIDDLE, WHITE = (0.05 * 1.05) ** 0.5, 1.05
 PLATE = 0.075  # what white data become: lighter than the ground of a dark page
 SMALLEST = 0.68  # letters of 9 points stay 8 pixels high
-PHONE = 360  # pixels of a column, with its margins
+PICTURE = re.compile(r'<img\b(?=[^>]*\bsrc="(?P<source>[^":?]+\.svg)")(?![^>]*\b(?:width|loading)=)[^>]*>')
 
 
 def measure_luminance(linear: list[float]) -> float:
@@ -78,99 +72,28 @@ def colour_figures(folder: Path) -> None:
         figure.write_text(colour_figure(figure.read_text("utf-8")), "utf-8")
 
 
-def measure_width(figure: Path) -> float:
-    """The width of an SVG in pixels."""
-    width = re.search(r'<svg\b[^>]* width="([\d.]+)pt"', figure.read_text("utf-8"))
-    return float(width[1]) * 4 / 3 if width else 0.0
+def size_picture(image: re.Match[str], folder: Path) -> str:
+    """Tell the size of a picture before it comes; a figure shrinks as far as its letters can be read, and scrolls."""
+    path = folder / unquote(image["source"])
+    if not path.exists():
+        return image[0]
+    root = ElementTree.parse(path).getroot()
+    sides = [root.get(side, "") for side in ("width", "height")]
+    if all(side.endswith("pt") for side in sides):
+        width, height = (float(side.removesuffix("pt")) * 4 / 3 for side in sides)
+    else:
+        *_, width, height = map(float, root.get("viewBox", "").split())
+    attributes = f'loading="lazy" decoding="async" width="{round(width)}" height="{round(height)}"'
+    if path.parent.name != "_images" or path.name.startswith(("cover", "card-")):
+        return f"<img {attributes}{image[0][4:]}"
+    shown = f'<img style="min-width: {round(SMALLEST * width)}px" {attributes}{image[0][4:]}'
+    return f'<div class="scrolls">{shown}</div>'
 
 
-@cache
-def list_pictures(root: Path) -> dict[str, np.ndarray]:
-    """The pixels, `(height, width)`, of each figure of the notebooks, one for a point: 255 is the ground."""
-    figures = (found for path in sorted(root.glob("*/*.ipynb")) for _, found in find_figures(path))
-    return {
-        "".join(figure["data"].get("image/svg+xml", "")).strip(): np.asarray(read_picture(figure).convert("L"))
-        for figure in figures
-    }
-
-
-def cut_panels(picture: np.ndarray, widest: float) -> list[tuple[int, int]]:
-    """Where to cut a figure of panels side by side into rows no wider than this: between panels, as evenly as it goes.
-
-    A gap between panels is not much narrower than others, and lies inside: outside are labels and the scale of colours.
-    An empty list if its panels do not stand apart.
-    """
-    blank = [bool(column) for column in (picture > 250).min(axis=0)]
-    gaps, at = list[tuple[int, int]](), 0  # the width and the middle of each
-    for empty, columns in groupby(blank):
-        width = len(list(columns))
-        if empty and width >= 4 and 0.15 * len(blank) < at < 0.85 * len(blank) - width:
-            gaps.append((width, at + width // 2))
-        at += width
-    places = [0, *(middle for width, middle in gaps if 2 * width >= max(gaps)[0]), len(blank)]
-    best: dict[int, list[int]] = {0: [0]}  # for each place, the cuts that lead there in the fewest rows, evenly
-    for end in places[1:]:
-        ways = [[*best[begin], end] for begin in places if begin in best and begin < end <= begin + widest]
-        if ways:
-            best[end] = min(ways, key=lambda way: (len(way), max(b - a for a, b in pairwise(way))))
-    cuts = best.get(len(blank), [])
-    return list(pairwise(cuts))
-
-
-def stack_panels(svg: str, picture: np.ndarray) -> str | None:
-    """The panels of a figure one below the other, if that makes it narrow enough for a phone."""
-    widest = PHONE / SMALLEST * 3 / 4  # in points
-    height, width = picture.shape
-    pieces = cut_panels(picture, widest) if 'id="axes_2"' in svg and width > widest else []
-    if len(pieces) < 2:
-        return None
-    rows = [repeat_labels(svg, piece, widest) for piece in pieces]
-    whole = max(sum(end - begin for begin, end in row) for row in rows)
-    head, inside = re.findall(r"(.*?<svg\b)[^>]*>(.*)</svg>", svg, re.DOTALL)[0]
-    size = f'width="{whole}pt" height="{height * len(rows)}pt" viewBox="0 0 {whole} {height * len(rows)}"'
-    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.1"'
-    shown = "".join(
-        f'<svg x="{sum(b - a for a, b in row[:i])}" y="{height * y}" width="{end - begin}" height="{height}"'
-        f' viewBox="{begin} 0 {end - begin} {height}"><use xlink:href="#whole"/></svg>'
-        for y, row in enumerate(rows)
-        for i, (begin, end) in enumerate(row)
-    )
-    return f'{head} {names} {size}><defs><g id="whole">{inside}</g></defs>{shown}</svg>'
-
-
-def repeat_labels(svg: str, piece: tuple[int, int], widest: float) -> list[tuple[int, int]]:
-    """A piece of a figure, behind the names of its rows if only the first panel has them and there is room."""
-    panels = sorted(map(float, re.findall(r'<g id="axes_\d+">\s*<g id="patch_\d+">\s*<path d="M ([\d.]+)', svg)))
-    begin, end = piece
-    left = next((x for x in panels if begin <= x < end), None)
-    if not begin or left is None or left - begin > 0.85 * panels[0]:
-        return [piece]
-    labels, rest = (0, int(panels[0]) - 1), (int(left) - 1, end)
-    return [labels, rest] if labels[1] + end - rest[0] <= widest else [piece]
-
-
-def keep_letters(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
-    """Let a figure shrink only as far as its letters can be read, in a box that scrolls."""
-    sources = {name: path for path, name in app.builder.images.items()}
-
-    def box(image: re.Match[str]) -> str:
-        name = image["name"]
-        if name not in sources or name == "cover.svg":
-            return image[0]
-        source = Path(app.srcdir) / sources[name]
-        least = round(SMALLEST * measure_width(source))
-        shown = f'{image[0][:4]} style="min-width: {least}px"{image[0][4:]}'
-        svg = source.read_text("utf-8")
-        picture = list_pictures(Path(app.srcdir)).get(svg.strip())
-        narrow = None if picture is None else stack_panels(svg, picture)
-        if narrow:
-            (folder := Path(app.outdir) / "_images").mkdir(exist_ok=True)
-            (folder / f"narrow-{name}").write_text(narrow, "utf-8")
-            address = image[0].partition(' src="')[2].partition(name)[0] + f"narrow-{name}"
-            width, height = re.findall(r'width="(\d+)pt" height="(\d+)pt"', narrow)[0]
-            size = f'width="{int(width) * 4 // 3}" height="{int(height) * 4 // 3}"'
-            shown = f'<picture><source media="(max-width: 576px)" srcset="{address}" {size}>{shown}</picture>'
-        return f'<div class="scrolls">{shown}</div>'
-
-    if "body" in context:
-        context["body"] = re.sub(r'<img\b[^>]*src="[^"]*_images/(?P<name>[^"/]+\.svg)"[^>]*>', box, context["body"])
+def size_pictures(folder: Path) -> None:
+    """So that no text moves when a picture comes, which it does when the reader does."""
+    for page in folder.rglob("*.html"):
+        html = page.read_text("utf-8")
+        for image in reversed(list(PICTURE.finditer(html))):
+            html = html[: image.start()] + size_picture(image, page.parent) + html[image.end() :]
+        page.write_text(html, "utf-8")

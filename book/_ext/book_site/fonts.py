@@ -37,21 +37,19 @@ TEXT = ("kern", "liga", "mark", "mkmk", "ccmp", "locl", "tnum")
 # What a reader may type, or a script may write, beside what the pages hold.
 PLAIN = {chr(code) for code in range(0x20, 0x7F)} | set("‘’“”–—…×·○●✓✗→←↑↓≤≥≈−")
 
-
 # What a page asks for before its styles have said so; a browser refuses that in a folder, where no time is lost.
-FIRST = ("fonts/text.woff2", "fonts/text-semibold.woff2", "fonts/sans.woff2")
+FIRST = ["fonts/text.woff2", "fonts/text-semibold.woff2", "fonts/sans.woff2"]
 IN_SOME = {
     "math.woff2": re.compile("<math"),
     "fonts/chinese.woff2": re.compile(r"<p>(?:(?!</p>).)*[\u4e00-\u9fff]", re.DOTALL),
 }
 ASK = """<script>
-if (location.protocol !== "file:") for (const name of [{names}]) {{
+if (location.protocol !== "file:") for (const name of {names}) {{
   const font = {{ rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href: "{root}_static/" + name }};
   document.head.append(Object.assign(document.createElement("link"), font));
 }}
 </script>
 """
-CHARSET = re.compile(r'<meta charset="utf-8"\s*/?>\n?')
 
 
 def find_file(package: str, name: str) -> Path:
@@ -93,10 +91,9 @@ def write_fonts(pages: Path, target: Path) -> None:
 
 def ask_early(html: str) -> str:
     """Let a page ask for its faces at once, those of formulas and of Chinese only where there are such."""
-    names = [*FIRST, *(name for name, sign in IN_SOME.items() if sign.search(html))]
     root = re.search(r'data-content_root="([^"]*)"', html)
-    place = CHARSET.search(html)
-    if not root or not place or 'rel: "preload"' in html:
+    if not root or 'rel: "preload"' in html:
         return html
-    script = ASK.format(names=", ".join(f'"{name}"' for name in names), root=root[1])
-    return html[: place.end()] + script + html[place.end() :]
+    names = FIRST + [name for name, sign in IN_SOME.items() if sign.search(html)]
+    script = ASK.format(names=names, root=root[1])
+    return re.sub(r'<meta charset="utf-8"\s*/?>\n?', lambda meta: meta[0] + script, html, count=1)

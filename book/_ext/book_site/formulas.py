@@ -46,6 +46,8 @@ def tighten(math: ElementTree.Element) -> None:
         text = operator.text or ""
         if text in "/.|":
             operator.attrib |= {"lspace": "0", "rspace": "0"}
+        if text.isalpha():  # a name that the converter takes for an operator, as `max`
+            operator.attrib |= {"lspace": "0", "rspace": THIN}
         if text in "‖⌈⌉⌊⌋{}" and "minsize" not in operator.attrib:
             operator.set("stretchy", "false")
     for base in math.iter():
@@ -60,32 +62,17 @@ def tighten(math: ElementTree.Element) -> None:
             letter.set("mathvariant", "normal")
 
 
-def apply_names(math: ElementTree.Element) -> None:
-    """Make a function of a name that the converter takes for an operator, as ``max``."""
-    for row in math.iter():
-        for at, child in reversed(list(enumerate(row))):
-            if child.tag == "mo" and (child.text or "").isalpha() and row.tag in ("math", "mrow", "mtd"):
-                child.tag = "mi"
-                call = ElementTree.Element("mo")
-                call.text = CALL
-                row.insert(at + 1, call)
-
-
 def space_functions(math: ElementTree.Element) -> None:
     """Put a thin space before and after the name of a function, but none before a bracket."""
     for row in list(math.iter()):
-        if not any(child.tag == "mo" and child.text == CALL for child in row):
-            continue
-        old, new = list(row), list[ElementTree.Element]()
-        for at, child in enumerate(old):
-            called = at + 1 < len(old) and old[at + 1].text == CALL
-            if called and at > 0 and (old[at - 1].tag != "mo" or old[at - 1].text in (")", "]")):
-                new.append(ElementTree.Element("mspace", width=THIN))
-            new.append(child)
-            bracket = at + 1 < len(old) and "".join(old[at + 1].itertext())[:1] in ("(", "[")
-            if child.text == CALL and not bracket:
-                new.append(ElementTree.Element("mspace", width=THIN))
-        row[:] = new
+        for at in range(len(row) - 1, 0, -1):
+            if row[at].text != CALL:
+                continue
+            argument = "".join(row[at + 1].itertext()) if at + 1 < len(row) else "("
+            if not argument.startswith(("(", "[")):
+                row[at].set("rspace", THIN)
+            if at > 1 and (row[at - 2].tag != "mo" or row[at - 2].text in (")", "]")):
+                row.insert(at - 1, ElementTree.Element("mspace", width=THIN))
 
 
 def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple[str, str]:
@@ -101,7 +88,6 @@ def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple
     text = tex2mathml(plain, as_block=block).replace("&ApplyFunction;", CALL).replace(f' xmlns="{NAMESPACE}"', "")
     math = ElementTree.fromstring(re.sub(r">\s*\n\s*<", "><", text))
     tighten(math)
-    apply_names(math)
     space_functions(math)
     if described:
         math.attrib |= {"xmlns": NAMESPACE, "alttext": written}

@@ -17,7 +17,6 @@ from . import (
     languages,
     package,
     play,
-    policy,
     predictions,
     references,
     report,
@@ -45,7 +44,6 @@ SITE: Hooks = [
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 500, [theme.mark_columns]),
     ("html-page-context", 400, [description.show_figure]),  # before sphinxext.opengraph reads it
-    ("html-page-context", 500, [figures.keep_letters]),
     ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own
 ]
 
@@ -73,10 +71,11 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     description.write_sitemap(app, folder)
     description.store_cover(root, folder)
     figures.colour_figures(folder)
+    figures.size_pictures(folder)
     package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
     weight.lighten_site(folder)
     styles.join_styles(folder)
-    edit_pages(folder, fonts.ask_early, policy.add_policy)  # the last one: a changed script has another digest
+    edit_pages(folder, fonts.ask_early)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -25,8 +25,6 @@ COMBINATOR = re.compile(r"[\s>+~]+")
 # What stands in round brackets may be one of several, or must not be; what an attribute holds may change.
 ROUND, VALUE = re.compile(r"\([^()]*\)"), re.compile(r"[*^$|~]?=[^\]]*\]")
 ASKED = re.compile(r"(?:^|[.#\[])[\w-]+")
-PROPERTY = re.compile(r"""(?<=[{;])\s*(--[\w-]+)\s*:(?:[^;{}"']|"[^"]*"|'[^']*')*(?:;|(?=\}))""")
-MOTION = re.compile(r"@(?:-webkit-)?keyframes ([\w-]+)\s*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}\n?")
 
 
 class Site:
@@ -43,9 +41,9 @@ class Site:
                 ids.add(held.pop("id", ""))
                 classes = (f".{name}" for name in held.get("class", "").split())
                 self.tags.add(frozenset([tag.lower(), *(f"[{name}" for name in held), *classes]))
-        self.words = set(WORD.findall("\n".join(scripts.values())))
-        self.free = {f"{sign}{word}" for sign in ("", ".", "#", "[") for word in self.words}
-        dashed = {re.sub("[A-Z]", lambda letter: f"-{letter[0].lower()}", word) for word in self.words}
+        words = set(WORD.findall("\n".join(scripts.values())))
+        self.free = {f"{sign}{word}" for sign in ("", ".", "#", "[") for word in words}
+        dashed = {re.sub("[A-Z]", lambda letter: f"-{letter[0].lower()}", word) for word in words}
         self.free |= {f"[{start}{word}" for start in ("", "data-") for word in dashed}  # dataset.more, ariaLabel
         self.free |= {"tbody", "[id", "[open", *(f"#{name}" for name in ids)}
         self.known: dict[frozenset[str], bool] = {}
@@ -94,16 +92,6 @@ def keep_used(rules: list[Any], site: Site) -> str:
     return "\n".join(kept)
 
 
-def drop_unread(css: str, site: Site) -> str:
-    """CSS without the properties and the motions that nothing names."""
-    before = ""
-    while css != before:
-        before, read = css, site.words.union(re.findall(r"--[\w-]+(?=\s*[,)])", css))
-        css = PROPERTY.sub(lambda declared: declared[0] if declared[1] in read else "", css)  # noqa: B023
-    names = set(WORD.findall(MOTION.sub("", css))) | site.words
-    return MOTION.sub(lambda motion: motion[0] if motion[1] in names else "", css)
-
-
 def join_styles(folder: Path) -> None:
     """Write the one style sheet, and let each page ask for it alone."""
     pages = {page: page.read_text("utf-8") for page in folder.rglob("*.html")}
@@ -114,7 +102,7 @@ def join_styles(folder: Path) -> None:
     css = "\n".join(read_sheet(folder, name) for name in names)
     site = Site(folder, pages.values())
     rules = tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True)
-    joined = drop_unread(keep_used(rules, site), site)
+    joined = keep_used(rules, site)
     (folder / SHEET).write_text(joined, "utf-8")
     version = hashlib.sha256(joined.encode()).hexdigest()[:8]
     for page, html in pages.items():
