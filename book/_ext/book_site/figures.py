@@ -5,6 +5,8 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+from .panels import SMALLEST
+
 # A figure brings its palette for dark grounds itself, for Jupyter: d2lmini/figures/dark.css.
 OWN = re.compile(r'<style id="dark">.*?</style>', re.DOTALL)
 PALETTE = re.compile(r'(?:fill|stroke): (#\w+)"\]')
@@ -16,7 +18,6 @@ INKS = '[id^="text_"]>g:not([style]){fill:#ffffff}[style="fill: #fefefe"]{fill:#
 # Luminances plus 0.05, whose ratios are contrasts: black and white are equally easy to read on the middle one.
 MIDDLE, WHITE = (0.05 * 1.05) ** 0.5, 1.05
 PLATE = 0.075  # what white data become: lighter than the ground of a dark page
-SMALLEST = 0.68  # letters of 9 points stay 8 pixels high
 PICTURE = re.compile(r'<img\b(?=[^>]*\bsrc="(?P<source>[^":?]+\.svg)")(?![^>]*\b(?:width|loading)=)[^>]*>')
 
 
@@ -72,21 +73,32 @@ def colour_figures(folder: Path) -> None:
         figure.write_text(colour_figure(figure.read_text("utf-8")), "utf-8")
 
 
-def size_picture(image: re.Match[str], folder: Path) -> str:
-    """Tell the size of a picture before it comes; a figure shrinks as far as its letters can be read, and scrolls."""
-    path = folder / unquote(image["source"])
-    if not path.exists():
-        return image[0]
-    root = ElementTree.parse(path).getroot()
+def measure_size(picture: Path) -> tuple[float, float]:
+    """Width and height of an SVG in pixels."""
+    root = ElementTree.parse(picture).getroot()
     sides = [root.get(side, "") for side in ("width", "height")]
     if all(side.endswith("pt") for side in sides):
         width, height = (float(side.removesuffix("pt")) * 4 / 3 for side in sides)
     else:
         *_, width, height = map(float, root.get("viewBox", "").split())
+    return width, height
+
+
+def size_picture(image: re.Match[str], folder: Path) -> str:
+    """Tell the size of a picture before it comes; a figure shrinks as far as its letters can be read, and scrolls."""
+    path = folder / unquote(image["source"])
+    if not path.exists():
+        return image[0]
+    width, height = measure_size(path)
     attributes = f'loading="lazy" decoding="async" width="{round(width)}" height="{round(height)}"'
     if path.parent.name != "_images" or path.name.startswith(("cover", "card-")):
         return f"<img {attributes}{image[0][4:]}"
     shown = f'<img style="min-width: {round(SMALLEST * width)}px" {attributes}{image[0][4:]}'
+    narrow = path.with_name(f"narrow-{path.name}")
+    if narrow.exists():
+        sides = "width='{:.0f}' height='{:.0f}'".format(*measure_size(narrow))
+        address = image["source"].replace(path.name, narrow.name)
+        shown = f'<picture><source media="(max-width: 576px)" srcset="{address}" {sides}>{shown}</picture>'
     return f'<div class="scrolls">{shown}</div>'
 
 

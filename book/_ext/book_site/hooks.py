@@ -16,6 +16,7 @@ from . import (
     frameworks,
     languages,
     package,
+    panels,
     play,
     predictions,
     references,
@@ -70,6 +71,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     edit_pages(folder, languages.mark_page, theme.hand_phrases)
     description.write_sitemap(app, folder)
     description.store_cover(root, folder)
+    panels.stack_figures(app)
     figures.colour_figures(folder)
     figures.size_pictures(folder)
     package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
