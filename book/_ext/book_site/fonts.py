@@ -3,8 +3,10 @@
 Each is cut, from an installed package, down to the characters that the pages use.
 """
 
+import hashlib
 import importlib.util
 import logging
+import os
 import re
 import shutil
 import unicodedata
@@ -12,10 +14,12 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from pathlib import Path
 
+import fontTools
 from fontTools.subset import Options, Subsetter, load_font, save_font
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of each table that it cuts
 
+CUT = Path(__file__).resolve().parents[3] / ".build/fonts"  # parts that were cut before
 # What a face is called in fonts.css: the package that has it, and where.
 FACES = {
     "text": ("font_source_serif_pro", "files/SourceSerifPro-Regular.otf"),
@@ -67,12 +71,24 @@ def read_characters(pages: Iterator[Path]) -> set[str]:
 
 
 def cut_font(source: Path, target: Path, characters: Iterable[str], features: Iterable[str] = TEXT) -> None:
-    """Write the part of a font that draws some characters, compressed for the web."""
-    options = Options(flavor="woff2", layout_features=list(features), hinting=False, notdef_outline=True)
+    """Write the part of a font that draws some characters, compressed for the web; the same part is cut once."""
+    letters, features = "".join(sorted(characters)), list(features)
+    digest = hashlib.sha256(source.read_bytes() + repr((letters, features, fontTools.version)).encode())
+    kept = CUT / f"{digest.hexdigest()}.woff2"
+    if not kept.exists():
+        CUT.mkdir(parents=True, exist_ok=True)
+        save_part(source, new := kept.with_suffix(f".{os.getpid()}"), letters, features)
+        new.replace(kept)
+    shutil.copy(kept, target)
+
+
+def save_part(source: Path, target: Path, letters: str, features: list[str]) -> None:
+    """Cut the part of a font that draws some letters."""
+    options = Options(flavor="woff2", layout_features=features, hinting=False, notdef_outline=True)
     options.drop_tables += ["FFTM"]
     with load_font(str(source), options, lazy=True) as font:
         subsetter = Subsetter(options)
-        subsetter.populate(text="".join(sorted(characters)))
+        subsetter.populate(text=letters)
         subsetter.subset(font)
         save_font(font, str(target), options)
 
