@@ -3,18 +3,39 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
 
 from tests.faults.minibook import SETUP, MiniBook, code_cells, prose
+from tools.notebooks.files import write_all
 from tools.releasing.repository import setup_cell
 
 pytestmark = pytest.mark.thorough
 # The pages of the mini-book, and the texts that they are made from.
 MINI = {"book/intro": "book/intro.md", "book/about": "book/about.md"}
 MINI |= {f"notebooks/{name}": f"book/{name}.md" for name in ("mini", "second")}
+
+
+@pytest.mark.parametrize("stopped", [FileNotFoundError, KeyboardInterrupt])
+def test_files_are_written_all_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
+) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    first.write_text("old")
+    write_text = Path.write_text
+
+    def stop_at_the_second(path: Path, *given: str) -> int:
+        if path.name.startswith("b"):
+            raise stopped
+        return write_text(path, *given)
+
+    monkeypatch.setattr(Path, "write_text", stop_at_the_second)
+    with pytest.raises(stopped):
+        write_all({first: "new", second: "new"})
+    assert first.read_text() == "old" and [*tmp_path.iterdir()] == [first]
 
 
 def test_repository_names_it_everywhere_without_running_anything(book: MiniBook) -> None:
