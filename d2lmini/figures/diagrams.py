@@ -21,19 +21,9 @@ def draw_diagram(name: str) -> None:
     Chapter: Attention pooling.
 
     Args:
-        name: `"attention pooling"` (a query, its scores, the weights and the mixture),
-            `"three roles"` (one token as a query, a key and a value),
-            `"clocks"` (three pairs of a sinusoidal encoding as the hands of clocks, at 24 positions),
-            `"turned hands"` (two features of a query and a key, before and after both move on),
-            `"multi-head attention"` (projections, attention in each head, concatenation, one more projection),
-            `"architectures"` (how a CNN of two layers with kernel 3, an RNN and self-attention connect five
-            positions), `"transformer"` (encoder and decoder, and what goes from one to the other),
-            `"block"` (a Transformer block in pre-norm, with shapes),
-            `"residual streams"` (the two orders of a Transformer block: norms in the stream, and beside it),
-            `"induction heads"` (a head that notes what stood before, and one that looks for it),
-            `"vision transformer"` (from a digit to patches, tokens and logits),
-            `"review classifier"` (from words and padding to one score) or
-            `"two memories"` (of a GPU, and what tiles of attention move between them).
+        name: `"attention pooling"`, `"three roles"`, `"clocks"`, `"turned hands"`, `"multi-head attention"`,
+            `"architectures"`, `"transformer"`, `"block"`, `"residual streams"`, `"induction heads"`,
+            `"vision transformer"`, `"review classifier"` or `"two memories"`.
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
@@ -47,19 +37,15 @@ def draw_diagram(name: str) -> None:
 
 def _draw_attention_pooling() -> None:
     """One query, four keys and values: scores, weights, mixture."""
-    axes = open_sheet((5.4, 2.7), (0, 14), (0.3, 6.3))
+    axes = open_sheet((5.4, 2.7), xlim=(0, 14), ylim=(0.3, 6.3))
     titles = ((1.0, "query"), (4.0, "keys"), (6.03, "scores"), (8.35, "weights"), (11.0, "values"), (13.2, "mixture"))
     for x, name in titles:
         axes.text(x, 6.0, name, ha="center", va="center", fontsize=8.5)
     draw_box(axes, 1.0, 2.9, 1.7, "doing", QUERIES[0])
-    draw_box(axes, 6.8, 2.9, 0.8, "softmax", height=4.6, rotation=90)
-    rows = (
-        ("wǒ (I)", 0, 0.0, 10),
-        ("xǐhuan (like)", 1, 0.5, 20),
-        ("chī (eat)", 1, 0.5, 40),
-        ("píngguǒ (apples)", 0, 0.0, 80),
-    )
-    for row, (key, score, weight, value) in enumerate(rows):
+    draw_box(axes, 6.8, 2.9, 0.8, "softmax", height=4.6)
+    keys = ("wǒ (I)", "xǐhuan (like)", "chī (eat)", "píngguǒ (apples)")
+    columns = zip(keys, (0, 1, 1, 0), (0.0, 0.5, 0.5, 0.0), (10, 20, 40, 80), strict=True)
+    for row, (key, score, weight, value) in enumerate(columns):
         y = 4.85 - 1.3 * row
         draw_arrow(axes, 1.85, 2.9, 2.35, y, *QUERIES)
         draw_box(axes, 4.05, y, 3.4, key, KEYS[0])
@@ -73,12 +59,11 @@ def _draw_attention_pooling() -> None:
 
 def _draw_three_roles() -> None:
     """One token in three roles: whom it asks, who finds it, and what it passes on."""
-    axes = open_sheet((4.5, 2.5), (0, 11.3), (0.5, 6.3))
+    axes = open_sheet((4.5, 2.5), xlim=(0, 11.3), ylim=(0.5, 6.3))
     draw_box(axes, 1.2, 3.2, 2.2, "chī (eat)")
     for y, name, (colour, dashes) in ((5.2, "query", QUERIES), (3.2, "key", KEYS), (1.2, "value", VALUES)):
         draw_arrow(axes, 2.3, 3.2, 3.8, y, colour, dashes)
-        x = 3.3 if name == "key" else 2.5
-        axes.text(x, 0.55 * y + 1.75, f"$W_{name[0]}$", ha="center", va="center")
+        axes.text(3.3 if name == "key" else 2.5, 0.55 * y + 1.75, f"$W_{name[0]}$", ha="center", va="center")
         draw_box(axes, 4.65, y, 1.7, name, colour)
     for y, word in ((5.8, "wǒ (I)"), (4.6, "píngguǒ (apples)"), (2.2, "xǐhuan (like)")):
         draw_box(axes, 9.4, y, 3.7, word)
@@ -106,7 +91,7 @@ def _draw_turned_hands() -> None:
 
 def _draw_multi_head_attention() -> None:
     """Projections, attention in each head, concatenation, one more projection."""
-    axes = open_sheet((4.8, 3.7), (0, 10), (0, 8))
+    axes = open_sheet((4.8, 3.7), xlim=(0, 10), ylim=(0, 8))
     inputs = {"queries": (2.2, *QUERIES), "keys": (5.0, *KEYS), "values": (7.8, *VALUES)}
     for name, (x, colour, _) in inputs.items():
         draw_box(axes, x, 0.4, 1.8, name, colour)
@@ -128,15 +113,15 @@ def _draw_multi_head_attention() -> None:
 
 def _draw_transformer() -> None:
     """Encoder and decoder of a Transformer, and what goes from one to the other."""
-    axes = open_sheet((4.9, 5.0), (0, 10.6), (0, 11.5))
+    axes = open_sheet((4.9, 5.0), xlim=(0, 10.6), ylim=(0, 11.5))
     decoder = ["causal self-attention", "cross-attention", "feed-forward"]
     tops = [
         _draw_column(axes, 2.4, "source tokens", "N encoder blocks", ["self-attention", "feed-forward"]),
         _draw_column(axes, 8.0, "target tokens so far", "N decoder blocks", decoder),
     ]
     colour, dashes = KEYS
-    way = [(2.4, tops[0]), (2.4, tops[0] + 0.5), (5.2, tops[0] + 0.5), (5.2, 5.15)]
-    axes.plot(*zip(*way, strict=True), color=colour, lw=1.2, linestyle=dashes)
+    corners = [tops[0], tops[0] + 0.5, tops[0] + 0.5, 5.15]
+    axes.plot([2.4, 2.4, 5.2, 5.2], corners, color=colour, lw=1.2, linestyle=dashes)
     draw_arrow(axes, 5.2, 5.15, 5.9, 5.15, colour, dashes)
     axes.text(3.8, tops[0] + 0.85, "keys and values", ha="center", va="center")
     axes.text(8.15, 3.95, "queries", ha="left", va="center", fontsize=8.5)

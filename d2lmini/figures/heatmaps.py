@@ -72,11 +72,18 @@ def show_heatmaps(
     check_names("xticklabels", xticklabels, width, "columns")
     check_names("yticklabels", yticklabels, height, "rows")
     cells = np.ma.masked_invalid(round_numbers(grid))
-    scale = ScalarMappable(_fit_scale(cells), cmap)
+    finite = cells.compressed().tolist() or [0.0]
+    low, high = min(0.0, *finite), max(finite)
+    scale = ScalarMappable(Normalize(low, high if high > low else low + 1.0), cmap)
     coarse = ScalarMappable(scale.norm, scale.cmap.resampled(24))
     figure, panels = plt.subplots(num_rows, num_cols, figsize=figsize, sharex=True, sharey=True, squeeze=False)
     for (row, col), panel in np.ndenumerate(panels):
-        _draw_cells(panel, cells[row, col], coarse if height * width > _MANY_CELLS else scale)
+        # Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file.
+        if height * width <= _FEW_CELLS:
+            panel.pcolormesh(cells[row, col], norm=scale.norm, cmap=cmap, edgecolors="face", linewidth=0.2)
+        else:
+            _draw_runs(panel, cells[row, col], coarse if height * width > _MANY_CELLS else scale)
+        panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
         _frame(panel, _name_cells(width, xticklabels), _name_cells(height, yticklabels))
         if fmt is not None:
             _write_numbers(panel, grid[row, col], scale.to_rgba(cells[row, col]), fmt)
@@ -85,7 +92,7 @@ def show_heatmaps(
     for panel, title in zip(panels[0], titles or [], strict=False):
         panel.set_title(title)
     # Where numbers stand in the cells, or all of them are 0 or 1, nobody needs a scale.
-    if fmt is None and not set(cells.compressed().tolist()) <= {0.0, 1.0}:
+    if fmt is None and not set(finite) <= {0.0, 1.0}:
         # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
         bar = figure.colorbar(coarse, ax=panels, shrink=0.7)
         bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
@@ -168,7 +175,7 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
     use_svg_display()
     lines = wrap(" ".join(words), 62, break_long_words=False, break_on_hyphens=False)
     height = len(titles) * (len(lines) + 1)
-    axes = open_sheet((5.4, 0.25 * height), (0, 63), (height, 0))
+    axes = open_sheet((5.4, 0.25 * height), xlim=(0, 63), ylim=(height, 0))
     shares = rows / np.maximum(rows.max(axis=1, keepdims=True), 1e-300)
     y = 0.5
     for title, shades in zip(titles, shares.tolist(), strict=True):
@@ -179,23 +186,6 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
                 _write_word(axes, x, y, word, shades.pop(0))
                 x += len(word) + 1
         y += 1
-
-
-def _fit_scale(cells: np.ma.MaskedArray) -> Normalize:
-    """From 0, or the smallest number if that is negative, to the largest number."""
-    finite = cells.compressed()
-    low, high = min([0.0, *finite]), max(finite, default=0.0)
-    return Normalize(low, high if high > low else low + 1.0)
-
-
-def _draw_cells(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) -> None:
-    """Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file."""
-    if cells.size <= _FEW_CELLS:
-        panel.pcolormesh(cells, cmap=scale.cmap, edgecolors="face", linewidth=0.2).set_clim(*scale.get_clim())
-    else:
-        _draw_runs(panel, cells, scale)
-    height, width = cells.shape
-    panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
 
 
 def _draw_runs(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) -> None:

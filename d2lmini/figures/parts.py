@@ -11,24 +11,20 @@ BLUE, ORANGE, GREEN = "#0a5fb4", "#b34700", "#00785c"
 GREY, INK, PAPER = "#59636e", "#1f2328", "#ffffff"
 QUERIES, KEYS, VALUES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."))
 
-Pair = tuple[float, float]
 
-
-def open_sheet(figsize: Pair, xlim: Pair, ylim: Pair, **settings: Any) -> Axes:
+def open_sheet(figsize: tuple[float, float], **settings: Any) -> Axes:
     """A figure without axes: only what is drawn on it shows."""
     axes = plt.figure(figsize=figsize).add_subplot()
-    axes.set(xlim=xlim, ylim=ylim, **settings)
+    axes.set(**settings)
     axes.axis("off")
     return axes
 
 
-def draw_box(
-    axes: Axes, x: float, y: float, width: float, text: str, colour: str = INK, height: float = 0.68, **style: Any
-) -> None:
-    """A box with a text in it; x, y is its middle."""
+def draw_box(axes: Axes, x: float, y: float, width: float, text: str, colour: str = INK, height: float = 0.68) -> None:
+    """A box with a text in it, which stands upright in an upright box; x, y is its middle."""
     corner, shape = (x - width / 2, y - height / 2), "round,pad=0,rounding_size=0.12"
     axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=shape, fc=PAPER, ec=colour, lw=1.4))
-    axes.text(x, y, text, ha="center", va="center", **style)
+    axes.text(x, y, text, ha="center", va="center", rotation=90 * (height > width))
 
 
 def draw_arrow(axes: Axes, x: float, y: float, to_x: float, to_y: float, colour: str = GREY, dashes: str = "-") -> None:

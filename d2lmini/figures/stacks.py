@@ -14,7 +14,7 @@ Edge = tuple[tuple[int, int], tuple[int, int]]  # from (position, level) to (pos
 
 def draw_clocks() -> None:
     """Pairs 0, 4 and 8 of an encoding of width 32: the hand points to (sine, cosine)."""
-    axes = open_sheet((5.4, 1.8), (-2.2, 24), (-3.8, 0.7), aspect="equal")
+    axes = open_sheet((5.4, 1.8), xlim=(-2.2, 24), ylim=(-3.8, 0.7), aspect="equal")
     for row, (j, colour) in enumerate(zip((0, 4, 8), (BLUE, ORANGE, GREEN), strict=True)):
         axes.text(-0.8, -1.2 * row, f"clock {j}", ha="right", va="center", fontsize=8.5)
         angles = [i * 10000 ** (-2 * j / 32) for i in range(24)]
@@ -72,7 +72,7 @@ def draw_residual_streams() -> None:
 
 def draw_block() -> None:
     """One block in pre-norm: what flows through it, and its shape."""
-    axes = open_sheet((4.6, 3.6), (-1.6, 9), (-0.3, 9.6))
+    axes = open_sheet((4.6, 3.6), xlim=(-1.6, 9), ylim=(-0.3, 9.6))
     _draw_stream(axes, norm_first=True)
     for y, shape in ((0.0, "(batch, n, d)"), (4.25, "(batch, n, d)"), (9.1, "(batch, n, d)")):
         axes.text(1.3, y, shape, ha="right", va="center", fontsize=8.5)
@@ -91,8 +91,7 @@ def _draw_stream(panel: Axes, *, norm_first: bool) -> None:
 def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) -> None:
     """A layer beside the stream, and its norm."""
     top, place_of_norm = (bottom + 3.1, (4.2, bottom + 0.9)) if norm_first else (bottom + 2.4, (1.6, bottom + 3.3))
-    way = [(1.6, bottom), (4.2, bottom), (4.2, top)]
-    panel.plot(*zip(*way, strict=True), color=GREY, lw=1.2, linestyle="-", zorder=0.5)
+    panel.plot([1.6, 4.2, 4.2], [bottom, bottom, top], color=GREY, lw=1.2, linestyle="-", zorder=0.5)
     draw_arrow(panel, 4.2, top, 1.85, top)
     draw_box(panel, 4.2, top - 1.1, 2.9, layer, ORANGE)
     draw_box(panel, *place_of_norm, 1.5, "norm", GREEN)
@@ -102,7 +101,7 @@ def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) ->
 
 def draw_induction_heads() -> None:
     """Layer 0 notes what stood before; layer 1 finds the place that is noted `after a`, and copies its letter."""
-    axes = open_sheet((5.5, 2.9), (-3.4, 18.6), (-0.6, 7.4))
+    axes = open_sheet((5.5, 2.9), xlim=(-3.4, 18.6), ylim=(-0.6, 7.4))
     letters = "cafeca"
     for i, letter in enumerate(letters):
         draw_box(axes, 3.1 * i, 0.0, 1.5, letter)
@@ -121,7 +120,7 @@ def draw_induction_heads() -> None:
 
 def draw_vision_transformer() -> None:
     """A digit becomes 16 patches, these become tokens, and the mean of what a block makes of them ten logits."""
-    axes = open_sheet((4.6, 4.2), (-1, 13), (-0.6, 11.6), aspect="equal")
+    axes = open_sheet((4.6, 4.2), xlim=(-1, 13), ylim=(-0.6, 11.6), aspect="equal")
     ink = ((0.2, 0.9, 0.9, 0.6), (0.0, 0.1, 0.6, 0.6), (0.0, 0.4, 0.8, 0.1), (0.1, 0.8, 0.3, 0.0))
     for row in range(4):
         for column in range(4):
@@ -141,11 +140,10 @@ def draw_vision_transformer() -> None:
 
 def draw_review_classifier() -> None:
     """Words and padding become tokens, a block mixes the words, and the mean of its states a score."""
-    axes = open_sheet((5.4, 3.9), (-1.3, 14), (-0.6, 10.2))
+    axes = open_sheet((5.4, 3.9), xlim=(-1.3, 14), ylim=(-0.6, 10.2))
     for i, word in enumerate(("a", "great", "film", ".", "", "")):
         draw_box(axes, 1.45 * i, 0.2, 1.35, word, INK if word else GREY)
-    layers = ("embedding + positions", "encoder block", "mean", "linear")
-    for y, layer in zip((2.2, 4.1, 6.0, 7.9), layers, strict=True):
+    for y, layer in ((2.2, "embedding + positions"), (4.1, "encoder block"), (6.0, "mean"), (7.9, "linear")):
         draw_arrow(axes, 3.6, y - 1.5, 3.6, y - 0.4)
         draw_box(axes, 3.6, y, 6.0, layer)
     draw_arrow(axes, 3.6, 8.3, 3.6, 9.2)
@@ -157,7 +155,7 @@ def draw_review_classifier() -> None:
 
 def draw_two_memories() -> None:
     """The small fast memory of a GPU, the large slow one, and what tiles of attention move between them."""
-    axes = open_sheet((5.2, 2.6), (0, 12), (0, 5.6))
+    axes = open_sheet((5.2, 2.6), xlim=(0, 12), ylim=(0, 5.6))
     draw_box(axes, 5.2, 4.9, 5.4, r"one tile of scores; $m$, $\ell$, $o$", ORANGE)
     draw_box(axes, 5.2, 0.7, 10.0, "queries, keys, values and outputs of all tokens", BLUE)
     axes.text(8.1, 4.9, "SRAM, 192 KB beside each\nof 108 processors, 19 TB/s", va="center", fontsize=8.5)
