@@ -43,7 +43,7 @@ def check_choice(name: str, choice: str, allowed: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {choice!r}")
 
 
-def check_names(name: str, given: Sequence[str] | None, count: int, what: str) -> None:
+def check_names(name: str, given: Sequence[object] | None, count: int, what: str) -> None:
     """Check that there is one name for each of `count` lines, rows or columns, or none at all."""
     if given is not None and (isinstance(given, str) or len(given) != count):
         found = repr(given) if isinstance(given, str) else len(given)

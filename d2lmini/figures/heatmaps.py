@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -14,6 +15,7 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from d2lmini.checks import check_names
+from d2lmini.figures.parts import open_sheet
 from d2lmini.figures.plot import as_array, round_numbers, use_svg_display
 
 __all__ = ["draw_words", "show_heatmaps", "show_tables"]
@@ -69,37 +71,42 @@ def show_heatmaps(
     check_names("titles", titles, num_cols, "columns")
     check_names("xticklabels", xticklabels, width, "columns")
     check_names("yticklabels", yticklabels, height, "rows")
-    texts = None if fmt is None else _format_numbers(grid, fmt)
     cells = np.ma.masked_invalid(round_numbers(grid))
-    scale = ScalarMappable(_fit_scale(cells), cmap)
+    finite = cells.compressed().tolist() or [0.0]
+    low, high = min(0.0, *finite), max(finite)
+    scale = ScalarMappable(Normalize(low, high if high > low else low + 1.0), cmap)
+    coarse = ScalarMappable(scale.norm, scale.cmap.resampled(24))
     figure, panels = plt.subplots(num_rows, num_cols, figsize=figsize, sharex=True, sharey=True, squeeze=False)
     for (row, col), panel in np.ndenumerate(panels):
-        _draw_cells(panel, cells[row, col], scale)
+        # Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file.
+        if height * width <= _FEW_CELLS:
+            panel.pcolormesh(cells[row, col], norm=scale.norm, cmap=cmap, edgecolors="face", linewidth=0.2)
+        else:
+            _draw_runs(panel, cells[row, col], coarse if height * width > _MANY_CELLS else scale)
+        panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
         _frame(panel, _name_cells(width, xticklabels), _name_cells(height, yticklabels))
-        if texts is not None:
-            _write_numbers(panel, scale.to_rgba(cells[row, col]), texts[row, col])
+        if fmt is not None:
+            _write_numbers(panel, grid[row, col], scale.to_rgba(cells[row, col]), fmt)
     plt.setp(panels[-1].tolist(), xlabel=xlabel)
     plt.setp(panels[:, 0].tolist(), ylabel=ylabel)
     for panel, title in zip(panels[0], titles or [], strict=False):
         panel.set_title(title)
     # Where numbers stand in the cells, or all of them are 0 or 1, nobody needs a scale.
-    if texts is None and not set(cells.compressed().tolist()) <= {0.0, 1.0}:
+    if fmt is None and not set(finite) <= {0.0, 1.0}:
         # Fewer than 50 colours in the bar, or matplotlib would draw it as compressed pixels.
-        bar = figure.colorbar(_coarsen(scale), ax=panels, shrink=0.7)
+        bar = figure.colorbar(coarse, ax=panels, shrink=0.7)
         bar.solids.set_edgecolor("face")  # type: ignore[union-attr]
         bar.outline.set_visible(False)
 
 
 def show_tables(
-    tables: Sequence[Sequence[Sequence[object]]],
-    groups: Sequence[Sequence[Sequence[int]]],
+    tables: Sequence[Any],
+    groups: Sequence[Any],
     titles: Sequence[str],
     figsize: tuple[float, float],
     *,
     xlabel: str = "",
     ylabel: str = "",
-    xticklabels: Sequence[str] | None = None,
-    yticklabels: Sequence[str] | None = None,
 ) -> None:
     """Show small tables side by side, each cell in the colour of its group.
 
@@ -112,29 +119,28 @@ def show_tables(
         figsize: width and height of the figure in inches.
         xlabel: what the columns are.
         ylabel: what the rows are.
-        xticklabels: a name for each column; by default none.
-        yticklabels: a name for each row; by default none.
 
     Raises:
-        ValueError: if there are not as many groups and titles as tables, a table is not a matrix, holds a fraction or
-            differs in shape from its groups, a group lies outside `0..3`, or there are not as many names as columns
-            or rows.
+        ValueError: if there are not as many groups and titles as tables, a table is not a matrix or differs in shape
+            from its groups, or a group lies outside `0..3`.
 
     >>> d2l.show_tables([[[1, 2], [3, 4]]], [[[0, 0], [1, 1]]], ["heads"], (2, 1))
     """
-    if isinstance(titles, str) or not tables or not len(tables) == len(groups) == len(titles):
-        raise ValueError(f"{len(tables)} tables must have as many groups and titles, got {len(groups)}, {titles!r}")
-    pairs = [_read_table(i, table, group) for i, (table, group) in enumerate(zip(tables, groups, strict=True))]
-    for table, _ in pairs:
-        check_names("xticklabels", xticklabels, table.shape[1], "columns")
-        check_names("yticklabels", yticklabels, table.shape[0], "rows")
+    check_names("groups", groups, len(tables), "tables")
+    check_names("titles", titles, len(tables), "tables")
+    pairs = [(np.asarray(table), np.asarray(group)) for table, group in zip(tables, groups, strict=True)]
+    for i, (table, group) in enumerate(pairs):
+        if table.ndim != 2 or table.size == 0 or group.shape != table.shape:
+            raise ValueError(f"table {i} must be a matrix with a group for each cell, got {table.shape}, {group.shape}")
+        if not set(group.flat) <= set(range(len(_GROUP_COLOURS))):
+            raise ValueError(f"groups of table {i} must lie in 0..3, got {group.tolist()}")
     use_svg_display()
     widths = [table.shape[1] for table, _ in pairs]
     _, panels = plt.subplots(1, len(pairs), figsize=figsize, width_ratios=widths, squeeze=False)
     for panel, (table, group), title in zip(panels[0], pairs, titles, strict=True):
         rows, columns = table.shape
         panel.set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", anchor="N", xlabel=xlabel, title=title)
-        _frame(panel, dict(enumerate(xticklabels or [])), dict(enumerate(yticklabels or [])))
+        _frame(panel, {}, {})
         for (i, j), text in np.ndenumerate(table):
             colour = _GROUP_COLOURS[group[i, j]]
             # As cells of a map: a dark page turns the colour of the cell and the ink together.
@@ -149,7 +155,7 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
     Chapter: Reading reviews.
 
     Args:
-        words: the words of the text.
+        words: the words of the text, without blanks.
         weights: `(texts, words)`, finite and at least 0. Shades are relative to the largest in each row.
         titles: one for each row, written above it.
 
@@ -167,44 +173,19 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
     if wrong.size:
         raise ValueError(f"weights must be finite and at least 0, got {wrong[0]}")
     use_svg_display()
-    lines = _break_lines(words, 62)
+    lines = wrap(" ".join(words), 62, break_long_words=False, break_on_hyphens=False)
     height = len(titles) * (len(lines) + 1)
-    axes = plt.figure(figsize=(5.4, 0.25 * height)).add_subplot()
-    axes.set(xlim=(0, 63), ylim=(height, 0))
-    axes.axis("off")
+    axes = open_sheet((5.4, 0.25 * height), xlim=(0, 63), ylim=(height, 0))
     shares = rows / np.maximum(rows.max(axis=1, keepdims=True), 1e-300)
-    for row, title in enumerate(titles):
-        top = row * (len(lines) + 1) + 0.5
-        axes.text(0.3, top, title, va="center", fontsize=9)
-        for y, line in enumerate(lines, start=1):
-            for x, i in line:
-                _write_word(axes, x + 0.5, top + y, words[i], float(shares[row, i]))
-
-
-def _format_numbers(numbers: np.ndarray, fmt: str) -> np.ndarray:
-    """The numbers as text, without the last bits or the sign of a zero; nothing for those that are not finite."""
-    try:
-        texts = [format(float(f"{number:.7g}"), fmt) if np.isfinite(number) else "" for number in numbers.flat]
-    except ValueError as error:
-        raise ValueError(f"fmt must be a format for numbers such as '.2f', got {fmt!r}") from error
-    return np.array([text if text.strip("-0.") else text.lstrip("-") for text in texts]).reshape(numbers.shape)
-
-
-def _fit_scale(cells: np.ma.MaskedArray) -> Normalize:
-    """From 0, or the smallest number if that is negative, to the largest number."""
-    finite = cells.compressed()
-    low, high = min([0.0, *finite]), max(finite, default=0.0)
-    return Normalize(low, high if high > low else low + 1.0)
-
-
-def _draw_cells(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) -> None:
-    """Rectangles rather than an image: they stay sharp, and no compressed pixels enter the file."""
-    if cells.size <= _FEW_CELLS:
-        panel.pcolormesh(cells, cmap=scale.cmap, edgecolors="face", linewidth=0.2).set_clim(*scale.get_clim())
-    else:
-        _draw_runs(panel, cells, scale if cells.size <= _MANY_CELLS else _coarsen(scale))
-    height, width = cells.shape
-    panel.set(aspect="equal", xlim=(0, width), ylim=(height, 0))
+    y = 0.5
+    for title, shades in zip(titles, shares.tolist(), strict=True):
+        axes.text(0.3, y, title, va="center", fontsize=9)
+        for line in lines:
+            x, y = 0.5, y + 1
+            for word in line.split():
+                _write_word(axes, x, y, word, shades.pop(0))
+                x += len(word) + 1
+        y += 1
 
 
 def _draw_runs(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) -> None:
@@ -226,16 +207,13 @@ def _draw_runs(panel: Axes, cells: np.ma.MaskedArray, scale: ScalarMappable) -> 
             panel.add_patch(PathPatch(Path.make_compound_path(*paths), color=colours(level), linewidth=0.2))
 
 
-def _coarsen(scale: ScalarMappable) -> ScalarMappable:
-    """The same scale in 24 colours."""
-    return ScalarMappable(scale.norm, scale.cmap.resampled(24))
-
-
-def _write_numbers(panel: Axes, colours: np.ndarray, texts: np.ndarray) -> None:
-    """The numbers in their cells, dark on light and light on dark, whatever the theme of the page."""
-    for i, j in np.argwhere(texts != ""):
+def _write_numbers(panel: Axes, numbers: np.ndarray, colours: np.ndarray, fmt: str) -> None:
+    """The numbers in their cells, without their last bits or the sign of a zero: dark on light and light on dark."""
+    for i, j in np.argwhere(np.isfinite(numbers)):
+        text = format(float(f"{numbers[i, j]:.7g}"), fmt)
+        text = text if text.strip("-0.") else text.lstrip("-")
         ink = _choose_ink(colours[i, j, :3])
-        panel.text(j + 0.5, i + 0.5, texts[i, j], color=ink, fontsize=9, ha="center", va="center")
+        panel.text(j + 0.5, i + 0.5, text, color=ink, fontsize=9, ha="center", va="center")
 
 
 def _choose_ink(ground: np.ndarray) -> str:
@@ -257,43 +235,8 @@ def _name_cells(count: int, names: Sequence[str] | None) -> dict[int, str]:
     """The names of rows or columns; if they have none, the numbers of six of them at most."""
     if names is not None:
         return dict(enumerate(names))
-    step = next(s for power in (1, 10, 100, 1000, 10000) for s in (power, 2 * power, 5 * power) if count / s <= 6)
+    step = next(step for step in (1, 2, 5, 10, 20, 50, count) if count <= 6 * step)
     return {i: str(i) for i in range(0, count, step)}
-
-
-def _read_table(i: int, table: object, group: object) -> tuple[np.ndarray, np.ndarray]:
-    """A table and its groups, of the same shape."""
-    entries, numbers = _read_matrix(f"table {i}", table), _read_matrix(f"groups of table {i}", group)
-    if entries.shape != numbers.shape:
-        raise ValueError(f"table {i} has shape {entries.shape}, its groups have {numbers.shape}")
-    outside = [number for number in numbers.flat if number not in range(len(_GROUP_COLOURS))]
-    if outside:
-        raise ValueError(f"groups of table {i} must lie in 0..3, got {outside[0]!r}")
-    return entries, numbers
-
-
-def _read_matrix(name: str, entries: object) -> np.ndarray:
-    """A matrix of whole numbers or words, as an array of objects."""
-    matrix = np.array(entries.tolist() if isinstance(entries, Tensor) else entries, dtype=object)
-    if matrix.ndim != 2 or matrix.size == 0:
-        raise ValueError(f"{name} must be a matrix, not empty, got shape {matrix.shape}")
-    for entry in matrix.flat:
-        if not isinstance(entry, (int, str)):
-            raise ValueError(f"{name} must hold whole numbers or words, got {entry!r}")
-    return matrix
-
-
-def _break_lines(words: Sequence[str], width: int) -> list[list[tuple[int, int]]]:
-    """Where each word stands, as (column, index), in lines of at most `width` letters, if no word is longer."""
-    lines: list[list[tuple[int, int]]] = [[]]
-    column = 0
-    for i, word in enumerate(words):
-        if column and column + len(word) > width:
-            lines.append([])
-            column = 0
-        lines[-1].append((column, i))
-        column += len(word) + 1
-    return lines
 
 
 def _write_word(axes: Axes, x: float, y: float, word: str, share: float) -> None:

@@ -6,6 +6,7 @@ The figures of this book round their data before drawing, so that two CPUs that 
 import importlib.util
 import math
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -16,9 +17,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import font_manager
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 from torch import Tensor
 
 from d2lmini.checks import check_names
@@ -40,9 +39,6 @@ def plot(
     yscale: str = "linear",
     fmts: Sequence[str] | None = None,
     figsize: tuple[float, float] = (4.5, 2.8),
-    axes: Axes | None = None,
-    *,
-    bars: tuple[Any, Any] | None = None,
 ) -> None:
     """Plot one or more lines.
 
@@ -60,13 +56,10 @@ def plot(
         xscale: `"linear"` or `"log"`, as in matplotlib. With few points, a logarithmic axis has its ticks at them.
         yscale: the same for the y-axis.
         fmts: matplotlib formats, one per line; by default the cycle of colours and dashes of the style.
-        figsize: width and height of a new figure in inches.
-        axes: where to draw; by default a new figure.
-        bars: the lower and the upper ends of a vertical bar at each point, each in the form of `Y`.
+        figsize: width and height of the figure in inches.
 
     Raises:
-        ValueError: if there are not as many abscissae, names, formats or bars as lines, or a line does not have
-            as many abscissae or bars as ordinates.
+        ValueError: if there are not as many abscissae, names or formats as lines, or points lack a coordinate.
 
     >>> d2l.plot([1, 2, 4], [1, 4, 16], xlabel="n", ylabel="n²")
     """
@@ -74,15 +67,17 @@ def plot(
     lines = [(round_numbers(x, xscale), round_numbers(y, yscale)) for x, y in _pair(X, Y)]
     check_names("legend", legend, len(lines), "lines")
     check_names("fmts", fmts, len(lines), "lines")
-    ends = repeat(None) if bars is None else _pair_ends(bars, [len(x) for x, _ in lines], yscale)
-    if axes is None:
-        axes = plt.figure(figsize=figsize).add_subplot()
-    for (x, y), fmt, name, bar in zip(lines, fmts or repeat(None), legend or repeat(None), ends, strict=False):
-        _draw_line(axes, x, y, fmt, name, bar)
+    axes = plt.figure(figsize=figsize).add_subplot()
+    for (x, y), fmt, name in zip(lines, fmts or repeat(None), legend or repeat(None), strict=False):
+        (line,) = axes.plot(x, y, *([] if fmt is None else [fmt]), label=name)
+        if len(x) <= _FEW_POINTS and fmt is None:
+            line.set_marker("o")
     settings = {"xscale": xscale, "yscale": yscale, "xlabel": xlabel, "ylabel": ylabel, "xlim": xlim, "ylim": ylim}
     axes.set(**{setting: value for setting, value in settings.items() if value is not None})
-    if xscale == "log":
-        _mark_points(axes, {point for x, _ in lines for point in x.tolist() if point > 0})
+    measured = sorted({point for x, _ in lines for point in x.tolist() if point > 0})
+    if xscale == "log" and len(measured) <= _FEW_POINTS:
+        axes.set_xticks(measured, [f"{point:g}" for point in measured])
+        axes.set_xticks([], minor=True)
     if legend is not None:
         axes.legend()
 
@@ -105,13 +100,9 @@ def use_svg_display() -> None:
     """
     plt.style.use(str(resources.files(__package__) / "style.mplstyle"))
     plt.rcParams["font.family"] = choose_faces()
-    try:
-        from IPython import get_ipython
+    if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
         from matplotlib_inline.backend_inline import set_matplotlib_formats
-    except ImportError:
-        return
-    shell = get_ipython()
-    if shell is not None:
+
         set_matplotlib_formats("svg", "png", metadata={"Date": None})
         formatter = shell.display_formatter.formatters["image/svg+xml"]
         draw = formatter.for_type(Figure)
@@ -147,27 +138,12 @@ def round_numbers(numbers: np.ndarray, scale: str = "linear") -> np.ndarray:
 
 def _pair(X: Any, Y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """The abscissae and ordinates of each line."""
-    lines = _split_lines(X) if Y is None else _split_lines(Y)
+    lines = _split_lines(X if Y is None else Y)
     abscissae = [np.arange(len(line)) for line in lines] if Y is None else _split_lines(X)
     if len(abscissae) == 1:
-        abscissae = abscissae * len(lines)
-    if len(abscissae) != len(lines):
-        raise ValueError(f"X must have one entry for each of the {len(lines)} lines, got {len(abscissae)}")
-    for i, (x, y) in enumerate(zip(abscissae, lines, strict=True)):
-        if len(x) != len(y):
-            raise ValueError(f"line {i} has {len(x)} abscissae in X but {len(y)} ordinates in Y")
+        abscissae *= len(lines)
+    check_names("X", abscissae, len(lines), "lines")
     return list(zip(abscissae, lines, strict=True))
-
-
-def _pair_ends(bars: tuple[Any, Any], lengths: list[int], scale: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The lower and the upper ends of the bars of each line."""
-    if not isinstance(bars, tuple) or len(bars) != 2:
-        raise ValueError(f"bars must be a pair (lower ends, upper ends), got {bars!r}")
-    low, high = ([round_numbers(line, scale) for line in _split_lines(end)] for end in bars)
-    found = [[len(line) for line in end] for end in (low, high)]
-    if found != [lengths, lengths]:
-        raise ValueError(f"bars must have ends for lines of {lengths} points, got {found}")
-    return list(zip(low, high, strict=True))
 
 
 def _split_lines(numbers: Any) -> list[np.ndarray]:
@@ -176,25 +152,3 @@ def _split_lines(numbers: Any) -> list[np.ndarray]:
         return [as_array(entry) for entry in numbers]
     array = as_array(numbers)
     return list(array) if array.ndim == 2 else [array]
-
-
-def _draw_line(
-    axes: Axes,
-    x: np.ndarray,
-    y: np.ndarray,
-    fmt: str | None,
-    name: str | None,
-    bar: tuple[np.ndarray, np.ndarray] | None,
-) -> None:
-    (line,) = axes.plot(x, y, *([] if fmt is None else [fmt]), label=name)
-    if len(x) <= _FEW_POINTS and fmt is None:
-        line.set_marker("o")
-    if bar is not None:
-        axes.vlines(x, *bar, color=line.get_color(), linewidth=1.2)
-
-
-def _mark_points(axes: Axes, points: set[float]) -> None:
-    """Put the ticks of a logarithmic axis at the points that were measured, if there are not too many."""
-    if len(points) <= _FEW_POINTS:
-        axes.set_xticks(sorted(points), [f"{point:g}" for point in sorted(points)])
-        axes.xaxis.set_minor_locator(NullLocator())

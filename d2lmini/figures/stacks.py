@@ -1,52 +1,64 @@
-"""Diagrams of stacks: the Transformer, its block, and two layers that work together."""
+"""Diagrams of layers that follow each other, of what goes in, and of where it lies."""
 
+import math
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from d2lmini.figures.parts import BLUE, GREEN, GREY, INK, KEYS, ORANGE, PAPER, QUERIES, VALUES, draw_arrow, draw_box
+from d2lmini.figures.parts import BLUE, GREEN, GREY, INK, KEYS, ORANGE, PAPER, QUERIES, draw_arrow, draw_box, open_sheet
+
+Edge = tuple[tuple[int, int], tuple[int, int]]  # from (position, level) to (position, level)
 
 
-def draw_transformer() -> None:
-    """Encoder and decoder of a Transformer, and what goes from one to the other."""
-    axes = plt.figure(figsize=(4.9, 5.0)).add_subplot()
-    axes.set(xlim=(0, 10.6), ylim=(0, 11.5))
-    axes.axis("off")
-    decoder = ["causal self-attention", "cross-attention", "feed-forward"]
-    tops = [
-        _draw_column(axes, 2.4, "source tokens", "N encoder blocks", ["self-attention", "feed-forward"]),
-        _draw_column(axes, 8.0, "target tokens so far", "N decoder blocks", decoder),
-    ]
-    colour, dashes = KEYS
-    way = [(2.4, tops[0]), (2.4, tops[0] + 0.5), (5.2, tops[0] + 0.5), (5.2, 5.15)]
-    axes.plot(*zip(*way, strict=True), color=colour, lw=1.2, linestyle=dashes)
-    draw_arrow(axes, 5.2, 5.15, 5.9, 5.15, colour, dashes)
-    axes.text(3.8, tops[0] + 0.85, "keys and values", ha="center", va="center")
-    axes.text(8.15, 3.95, "queries", ha="left", va="center", fontsize=8.5)
-    draw_arrow(axes, 8.0, tops[1], 8.0, tops[1] + 0.45)
-    draw_box(axes, 8.0, tops[1] + 0.8, 4.2, "linear")
-    draw_arrow(axes, 8.0, tops[1] + 1.14, 8.0, tops[1] + 1.6)
-    axes.text(8.0, tops[1] + 1.8, "logits of the next token", ha="center", va="center")
+def draw_clocks() -> None:
+    """Pairs 0, 4 and 8 of an encoding of width 32: the hand points to (sine, cosine)."""
+    axes = open_sheet((5.4, 1.8), xlim=(-2.2, 24), ylim=(-3.8, 0.7), aspect="equal")
+    for row, (j, colour) in enumerate(zip((0, 4, 8), (BLUE, ORANGE, GREEN), strict=True)):
+        axes.text(-0.8, -1.2 * row, f"clock {j}", ha="right", va="center", fontsize=8.5)
+        angles = [i * 10000 ** (-2 * j / 32) for i in range(24)]
+        axes.plot(range(24), [-1.2 * row] * 24, "o", color=PAPER, markeredgecolor=GREY, markersize=10.5)
+        x = [part for i, angle in enumerate(angles) for part in (i, i + 0.4 * math.sin(angle), math.nan)]
+        y = [part - 1.2 * row for angle in angles for part in (0, 0.4 * math.cos(angle), math.nan)]
+        axes.plot(x, y, color=colour, lw=1.6, linestyle="-")
+    for i in range(0, 24, 5):
+        axes.text(i, -3.5, f"{i}", ha="center", va="center", fontsize=8.5)
+    axes.text(-0.8, -3.5, "position", ha="right", va="center", fontsize=8.5)
 
 
-def _draw_column(axes: Axes, x: float, below: str, name: str, layers: Sequence[str]) -> float:
-    """Blocks of layers, each with its norm; returns the height at which their output leaves."""
-    axes.text(x, 0.15, below, ha="center", va="center")
-    draw_arrow(axes, x, 0.35, x, 0.8)
-    draw_box(axes, x, 1.15, 4.2, "embedding + positions")
-    y = 1.5
-    for layer in layers:
-        draw_arrow(axes, x, y, x, y + 0.6)
-        draw_box(axes, x, y + 0.95, 4.2, "norm", VALUES[0])
-        draw_box(axes, x, y + 1.65, 4.2, f"+ {layer}", (KEYS if layer == "cross-attention" else QUERIES)[0])
-        y += 2.0
-    axes.add_patch(Rectangle((x - 2.3, 1.8), 4.6, y - 1.45, fill=False, ec=GREY, ls=":", lw=1))
-    axes.text(x - 2.2, y + 0.12, name, ha="left", va="center", fontsize=8.5)
-    draw_arrow(axes, x, y, x, y + 0.75)
-    draw_box(axes, x, y + 1.1, 4.2, "norm", VALUES[0])
-    return y + 1.45
+def draw_architectures() -> None:
+    """A CNN of two layers with kernel 3, an RNN and self-attention; a path from the first input is drawn thick."""
+    near = [(i, j) for i in range(5) for j in range(5) if abs(i - j) < 2]
+    recurrent = [((i, 1), (i + 1, 1)) for i in range(4)]
+    networks = {
+        "CNN": (
+            [((i, layer), (j, layer + 1)) for layer in (0, 1) for i, j in near],
+            [((0, 0), (1, 1)), ((1, 1), (2, 2))],
+        ),
+        "RNN": ([*(((i, 0), (i, 1)) for i in range(5)), *recurrent], [((0, 0), (0, 1)), *recurrent]),
+        "self-attention": ([((i, 0), (j, 1)) for i in range(5) for j in range(5)], [((0, 0), (4, 1))]),
+    }
+    _, panels = plt.subplots(1, 3, figsize=(6.6, 2.5), width_ratios=[1, 1, 1])
+    for panel, (name, (edges, path)) in zip(panels, networks.items(), strict=True):
+        panel.set(xlim=(-0.6, 4.6), ylim=(-0.75, 2.75), title=name)
+        panel.axis("off")
+        _draw_network(panel, edges, path)
+
+
+def _draw_network(panel: Axes, edges: Sequence[Edge], path: Sequence[Edge]) -> None:
+    for start, end in edges:
+        if (start, end) in path:
+            thick = {"arrowstyle": "-|>", "color": ORANGE, "lw": 2.2, "shrinkA": 9, "shrinkB": 9}
+            panel.annotate("", end, start, arrowprops=thick)
+        else:
+            panel.plot(*zip(start, end, strict=True), color=GREY, linewidth=0.7, linestyle="-")
+    top = max(end[1] for _, end in edges)
+    for i in range(5):
+        for level in range(top + 1):
+            panel.plot(i, level, "o", color=BLUE, markersize=7, zorder=3)
+        panel.text(i, -0.55, f"$x_{i + 1}$", ha="center", va="center")
+        panel.text(i, top + 0.4, f"$y_{i + 1}$", ha="center", va="center")
 
 
 def draw_residual_streams() -> None:
@@ -55,32 +67,31 @@ def draw_residual_streams() -> None:
     for panel, name in zip(panels, ("post-norm", "pre-norm"), strict=True):
         panel.set(xlim=(0, 6), ylim=(0, 9.3), title=name)
         panel.axis("off")
-        panel.plot([1.6, 1.6], [0.1, 8.8], color=BLUE, lw=2, linestyle="-", zorder=0.5)
-        draw_arrow(panel, 1.6, 8.7, 1.6, 9.2, BLUE)
-        for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
-            _draw_branch(panel, bottom, layer, norm_first=name == "pre-norm")
+        _draw_stream(panel, norm_first=name == "pre-norm")
 
 
 def draw_block() -> None:
     """One block in pre-norm: what flows through it, and its shape."""
-    axes = plt.figure(figsize=(4.6, 3.6)).add_subplot()
-    axes.set(xlim=(-1.6, 9), ylim=(-0.3, 9.6))
-    axes.axis("off")
-    axes.plot([1.6, 1.6], [0.1, 8.8], color=BLUE, lw=2, linestyle="-", zorder=0.5)
-    draw_arrow(axes, 1.6, 8.7, 1.6, 9.2, BLUE)
-    for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
-        _draw_branch(axes, bottom, layer, norm_first=True)
+    axes = open_sheet((4.6, 3.6), xlim=(-1.6, 9), ylim=(-0.3, 9.6))
+    _draw_stream(axes, norm_first=True)
     for y, shape in ((0.0, "(batch, n, d)"), (4.25, "(batch, n, d)"), (9.1, "(batch, n, d)")):
         axes.text(1.3, y, shape, ha="right", va="center", fontsize=8.5)
     axes.text(6.0, 2.6, "tokens look at each other", va="center", fontsize=8.5)
     axes.text(6.0, 6.8, "each token by itself:\n(batch, n, 4d) inside", va="center", fontsize=8.5)
 
 
+def _draw_stream(panel: Axes, *, norm_first: bool) -> None:
+    """The residual stream of a block, and its two layers beside it."""
+    panel.plot([1.6, 1.6], [0.1, 8.8], color=BLUE, lw=2, linestyle="-", zorder=0.5)
+    draw_arrow(panel, 1.6, 8.7, 1.6, 9.2, BLUE)
+    for bottom, layer in ((0.6, "attention"), (4.8, "feed-forward")):
+        _draw_branch(panel, bottom, layer, norm_first=norm_first)
+
+
 def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) -> None:
     """A layer beside the stream, and its norm."""
     top, place_of_norm = (bottom + 3.1, (4.2, bottom + 0.9)) if norm_first else (bottom + 2.4, (1.6, bottom + 3.3))
-    way = [(1.6, bottom), (4.2, bottom), (4.2, top)]
-    panel.plot(*zip(*way, strict=True), color=GREY, lw=1.2, linestyle="-", zorder=0.5)
+    panel.plot([1.6, 4.2, 4.2], [bottom, bottom, top], color=GREY, lw=1.2, linestyle="-", zorder=0.5)
     draw_arrow(panel, 4.2, top, 1.85, top)
     draw_box(panel, 4.2, top - 1.1, 2.9, layer, ORANGE)
     draw_box(panel, *place_of_norm, 1.5, "norm", GREEN)
@@ -90,9 +101,7 @@ def _draw_branch(panel: Axes, bottom: float, layer: str, *, norm_first: bool) ->
 
 def draw_induction_heads() -> None:
     """Layer 0 notes what stood before; layer 1 finds the place that is noted `after a`, and copies its letter."""
-    axes = plt.figure(figsize=(5.5, 2.9)).add_subplot()
-    axes.set(xlim=(-3.4, 18.6), ylim=(-0.6, 7.4))
-    axes.axis("off")
+    axes = open_sheet((5.5, 2.9), xlim=(-3.4, 18.6), ylim=(-0.6, 7.4))
     letters = "cafeca"
     for i, letter in enumerate(letters):
         draw_box(axes, 3.1 * i, 0.0, 1.5, letter)
@@ -111,9 +120,7 @@ def draw_induction_heads() -> None:
 
 def draw_vision_transformer() -> None:
     """A digit becomes 16 patches, these become tokens, and the mean of what a block makes of them ten logits."""
-    axes = plt.figure(figsize=(4.6, 4.2)).add_subplot()
-    axes.set(xlim=(-1, 13), ylim=(-0.6, 11.6), aspect="equal")
-    axes.axis("off")
+    axes = open_sheet((4.6, 4.2), xlim=(-1, 13), ylim=(-0.6, 11.6), aspect="equal")
     ink = ((0.2, 0.9, 0.9, 0.6), (0.0, 0.1, 0.6, 0.6), (0.0, 0.4, 0.8, 0.1), (0.1, 0.8, 0.3, 0.0))
     for row in range(4):
         for column in range(4):
@@ -133,13 +140,10 @@ def draw_vision_transformer() -> None:
 
 def draw_review_classifier() -> None:
     """Words and padding become tokens, a block mixes the words, and the mean of its states a score."""
-    axes = plt.figure(figsize=(5.4, 3.9)).add_subplot()
-    axes.set(xlim=(-1.3, 14), ylim=(-0.6, 10.2))
-    axes.axis("off")
+    axes = open_sheet((5.4, 3.9), xlim=(-1.3, 14), ylim=(-0.6, 10.2))
     for i, word in enumerate(("a", "great", "film", ".", "", "")):
         draw_box(axes, 1.45 * i, 0.2, 1.35, word, INK if word else GREY)
-    layers = ("embedding + positions", "encoder block", "mean", "linear")
-    for y, layer in zip((2.2, 4.1, 6.0, 7.9), layers, strict=True):
+    for y, layer in ((2.2, "embedding + positions"), (4.1, "encoder block"), (6.0, "mean"), (7.9, "linear")):
         draw_arrow(axes, 3.6, y - 1.5, 3.6, y - 0.4)
         draw_box(axes, 3.6, y, 6.0, layer)
     draw_arrow(axes, 3.6, 8.3, 3.6, 9.2)
@@ -151,9 +155,7 @@ def draw_review_classifier() -> None:
 
 def draw_two_memories() -> None:
     """The small fast memory of a GPU, the large slow one, and what tiles of attention move between them."""
-    axes = plt.figure(figsize=(5.2, 2.6)).add_subplot()
-    axes.set(xlim=(0, 12), ylim=(0, 5.6))
-    axes.axis("off")
+    axes = open_sheet((5.2, 2.6), xlim=(0, 12), ylim=(0, 5.6))
     draw_box(axes, 5.2, 4.9, 5.4, r"one tile of scores; $m$, $\ell$, $o$", ORANGE)
     draw_box(axes, 5.2, 0.7, 10.0, "queries, keys, values and outputs of all tokens", BLUE)
     axes.text(8.1, 4.9, "SRAM, 192 KB beside each\nof 108 processors, 19 TB/s", va="center", fontsize=8.5)
