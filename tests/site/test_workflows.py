@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 import d2lmini
-from tools import ROOT, thorough
+from tools import ROOT
+from tools.releasing import thorough
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 BOOK, EDITION, WEEKLY = (ROOT / f".github/workflows/{name}.yml" for name in ("book", "edition", "weekly"))
