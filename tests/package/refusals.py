@@ -10,20 +10,16 @@ import pytest
 Row = tuple[Callable[..., Any], str, dict[str, tuple[Any, ...]]]
 
 
-def assert_refused(row: Row) -> None:
-    check, name, wrong = row
-    for value, given in wrong.items():
-        with pytest.raises(ValueError) as refused:
-            check(*given)
-        message = str(refused.value)
-        assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) and value in message, f"{value}: {message}"
-
-
 def refused(rows: list[Row]) -> Callable[..., None]:
     """A test of each row of a table."""
 
     def test(row: Row) -> None:
-        assert_refused(row)
+        check, name, wrong = row
+        for value, given in wrong.items():
+            with pytest.raises(ValueError) as refused:
+                check(*given)
+            message = str(refused.value)
+            assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) and value in message, f"{value}: {message}"
 
     return pytest.mark.parametrize("row", rows)(test)
 
@@ -36,13 +32,3 @@ def rejected(*rows: Any, by: Callable[[Any], Any] = lambda call: call()) -> Call
             by(given)
 
     return pytest.mark.parametrize(("given", "message"), rows)(test)
-
-
-def let_in(rows: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]]) -> Callable[..., None]:
-    """A test that nothing is raised by a check, for the arguments of each call."""
-
-    def test(check: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
-        for given in calls:
-            check(*given)
-
-    return pytest.mark.parametrize(("check", "calls"), rows)(test)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from d2lmini import checks as t
-from tests.package.refusals import Row, let_in, refused
+from tests.package.refusals import Row, refused
 
 
 def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -64,6 +64,7 @@ RIGHT: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (positions, [(Q, K), (Q, Q, {"num_heads": 3, "head_size": 6})]),
     (t.check_causal, [(True, 3, 3), (False, 4, 3), (True, 2, 3)]),
     (t.check_bias, [(X[:1], (2, 3, 4), CPU)]),
+    (t.check_tokens, [(whole(0, 6)[None], 7), (mask(2, 0).long(), 1), (mask(2, 3).int().to(META), 1)]),
 ]
 WRONG: list[Row] = [
     (t.check_size, "x", {repr(n): ("x", n) for n in (0, -1, 2.0, True, "3", None)}),
@@ -95,6 +96,8 @@ WRONG: list[Row] = [
     (t.check_mask, "mask[None]", {f"({first}, 1, 5)": (mask(first, 1, 5), ALL) for first in (2, 3)}),
     (t.check_mask, "mask", {"got (4, 1, 5)": (mask(4, 1, 5), ALL), "list": ([True], ALL)}),
     (t.check_bias, "bias", {"int64": (X.long(), X.shape, CPU), "cpu": (X, X.shape, META), "5": (X, ALL[1:], CPU)}),
+    (t.check_tokens, "tokens", {"-1": (whole(-1)[None], 7), "list": ([[1]], 7), "int64 (1,)": (whole(1), 7)}),
+    (t.check_tokens, "tokens", {str(of): (zeros(1, 1, dtype=of), 7) for of in (HALF, torch.uint8, torch.bool)}),
     (t.check_steps, "num_queries", {f"{n!r} and {k!r}": (n, k) for n, k in [(True, 1), (1, True), (1.0, 2), (1, "2")]}),
     (t.check_steps, "num_queries", {f"{n}, num_keys={k}": (n, k) for n, k in [(-1, 1), (3, 2), (1, 0)]}),
     (t.check_first, "X", {"got (3, 4)": (X[0], 0, 4), "num_hiddens=5": (X, 0, 5)}),
@@ -111,7 +114,12 @@ WRONG: list[Row] = [
 ]
 
 
-test_what_fits_comes_in = let_in(RIGHT)
+@pytest.mark.parametrize(("check", "calls"), RIGHT)
+def test_what_fits_comes_in(check: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
+    for given in calls:
+        check(*given)
+
+
 test_what_does_not_fit_is_refused_by_name = refused(WRONG)
 
 

@@ -32,3 +32,8 @@ def test_an_older_name_gives_the_same_and_warns(name: str) -> None:
     with pytest.warns(UserWarning, match=f"{name.split(maxsplit=1)[0]} is called"):
         found = older()
     assert torch.equal(found, newer())
+
+
+def test_another_keyword_is_none() -> None:
+    with pytest.raises(TypeError, match="keep"):
+        MHA(X, keep=PAIR)

@@ -1,5 +1,7 @@
 """What the tests of attention share: drawn problems, and the answer by single steps."""
 
+import itertools
+import math
 from typing import Any
 
 import torch
@@ -11,7 +13,7 @@ TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 5e-3, tor
 dtypes = st.sampled_from(list(TOLERANCE))
 sizes = st.integers(1, 7)
 LENS_KINDS = ["none", "per example", "per query"]
-MASK_KINDS = ["none", "causal", "per pair", "per key", "per example"]
+MASK_KINDS = ["none", "causal", "per pair", "per key", "per example", "per head", "each"]
 lens_kinds, mask_kinds = st.sampled_from(LENS_KINDS), st.sampled_from(MASK_KINDS)
 
 
@@ -25,35 +27,50 @@ def tensors(draw: st.DrawFn) -> tuple[torch.Generator, dict[str, Tensor]]:
     return rng, {name: torch.randn(*shape, generator=rng).to(dtype) for name, shape in shapes.items()}
 
 
-def restricted(drawn: tuple[torch.Generator, dict[str, Tensor]], lens_kind: str, mask_kind: str) -> dict[str, Any]:
-    """The same with valid_lens and a mask of the given kinds; rows may be left without a key."""
-    rng, problem = drawn
-    batch, num_queries, num_keys = *problem["queries"].shape[:2], problem["keys"].shape[1]
-    lens_shape = {"none": None, "per example": (batch,), "per query": (batch, num_queries)}[lens_kind]
-    shapes = {"per pair": (num_queries, num_keys), "per key": (batch, 1, num_keys), "per example": (batch, 1, 1)}
+def restrict(
+    shape: tuple[int, ...], lens_kind: str, mask_kind: str, rng: torch.Generator | None = None
+) -> tuple[dict[str, Any], Tensor]:
+    """valid_lens and mask of the given kinds, and what both allow, spelled out entry by entry."""
+    batch, *heads, num_queries, num_keys = shape
+    every = [1] * len(heads)
+    shapes: dict[str, tuple[int, ...]] = {
+        "per pair": (num_queries, num_keys),
+        "per key": (batch, *every, 1, num_keys),
+        "per example": (batch, *every, 1, 1),
+        "per head": (1, *heads, 1, num_keys),
+        "each": shape,
+    }
     mask = torch.rand(shapes[mask_kind], generator=rng) < 0.7 if mask_kind in shapes else None
     if mask_kind == "causal":
         mask = torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
+    may = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape).clone()
+    lens_shape = {"none": None, "per example": (batch,), "per query": (batch, num_queries)}[lens_kind]
     lens = None if lens_shape is None else torch.randint(0, num_keys + 1, lens_shape, generator=rng)
-    return {**problem, "valid_lens": lens, "mask": mask}
+    for b, q in itertools.product(range(batch), range(num_queries)) if lens is not None else ():
+        may[b, ..., q, int(lens[b] if lens.dim() == 1 else lens[b, q]) :] = False
+    return {"valid_lens": lens, "mask": mask}, may
 
 
-def allowed(problem: dict[str, Any]) -> Tensor:
-    """What both restrictions together allow, spelled out entry by entry."""
-    queries, keys, lens, mask = (problem[name] for name in ("queries", "keys", "valid_lens", "mask"))
-    shape = (*queries.shape[:2], keys.shape[1])
-    result = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape).clone()
-    if lens is not None:
-        for b in range(shape[0]):
-            for q in range(shape[1]):
-                result[b, q, int(lens[b] if lens.dim() == 1 else lens[b, q]) :] = False
-    return result
+def restricted(
+    drawn: tuple[torch.Generator, dict[str, Tensor]], lens_kind: str, mask_kind: str, biased: bool
+) -> tuple[dict[str, Any], Tensor]:
+    """The same with valid_lens, a mask and a bias, and who may attend to what; rows may be left without a key.
+
+    Some of the bias hides keys, by infinity or by what overflows in float32; where nobody may look, it is NaN.
+    """
+    rng, problem = drawn
+    restriction, may = restrict((*problem["queries"].shape[:2], problem["keys"].shape[1]), lens_kind, mask_kind, rng)
+    if not biased:
+        return {**problem, **restriction, "bias": None}, may
+    hidden = torch.rand(may.shape, generator=rng) < 0.3
+    bias = 3 * torch.randn(may.shape, generator=rng, dtype=torch.float64)
+    bias[hidden] = -math.inf if problem["values"].dtype == torch.float64 else -1e300
+    return {**problem, **restriction, "bias": bias.masked_fill(~may, math.nan)}, may & ~hidden
 
 
-def reference(problem: dict[str, Any]) -> Tensor:
+def reference(problem: dict[str, Any], may: Tensor) -> Tensor:
     """PyTorch's attention in float64, query by query, so that no row without keys ever reaches it."""
     queries, keys, values = (problem[name].double() for name in ("queries", "keys", "values"))
-    may = allowed(problem)
     rows = []
     for b in range(queries.shape[0]):
         for q in range(queries.shape[1]):
@@ -62,5 +79,6 @@ def reference(problem: dict[str, Any]) -> Tensor:
                 rows.append(values[b].sum(0) * 0 + queries[b, q].sum() * 0)
             else:
                 arguments = queries[b, q : q + 1], keys[b, seen], values[b, seen]
-                rows.append(F.scaled_dot_product_attention(*(a[None] for a in arguments))[0, 0])
+                bias = None if problem["bias"] is None else problem["bias"][b, q : q + 1, seen]
+                rows.append(F.scaled_dot_product_attention(*arguments, attn_mask=bias)[0])
     return torch.stack(rows).unflatten(0, queries.shape[:2])

@@ -37,13 +37,13 @@ def assert_same(found: Any, expected: Any, inputs: list[Tensor]) -> None:
     torch.testing.assert_close(*grads)
 
 
-@given(st.sampled_from(LAYERS), st.sampled_from([5, 7]), st.booleans())
-@settings(max_examples=40)
-def test_it_is_the_causal_mask(name: str, num_keys: int, need_weights: bool) -> None:
-    pooling = layer(name)
-    Q, K, V = drawn(2, 5, 12).requires_grad_(), drawn(2, num_keys, 12).requires_grad_(), drawn(2, num_keys, 12)
-    mask, lens = torch.rand(5, num_keys) > 0.4, torch.tensor([num_keys, 2])
-    triangle = d2l.causal_mask(5, num_keys)
+@given(st.sampled_from(LAYERS), st.sampled_from([1, 2, 5]), st.sampled_from([0, 1, 2]), st.booleans())
+@settings(max_examples=60)
+def test_it_is_the_causal_mask(name: str, n: int, more: int, need_weights: bool) -> None:
+    pooling, num_keys = layer(name), n + more
+    Q, K, V = drawn(2, n, 12).requires_grad_(), drawn(2, num_keys, 12).requires_grad_(), drawn(2, num_keys, 12)
+    mask, lens = torch.rand(n, num_keys) > 0.4, torch.tensor([num_keys, 1])
+    triangle = d2l.causal_mask(n, num_keys)
     for restriction, and_mask in (({}, triangle), ({"valid_lens": lens}, triangle), ({"mask": mask}, mask & triangle)):
         found = pooling(Q, K, V, **restriction, causal=True, need_weights=need_weights)
         expected = pooling(Q, K, V, **{**restriction, "mask": and_mask}, need_weights=need_weights)
@@ -84,21 +84,3 @@ def test_the_kernel_needs_no_mask(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert largest[1] < 3 * largest[0]
     pooling(X[:, -1:], X, X, causal=True)  # the last query sees all keys
     assert asked == [(None, True), (None, True), (None, False)]
-
-
-@pytest.mark.parametrize("name", ["dot products", "additive", "heads"])
-def test_what_cannot_be_causal_is_refused(name: str) -> None:
-    pooling, X = layer(name), drawn(1, 4, 12)
-    with pytest.raises(ValueError, match="causal=True needs at least as many keys as queries, got 4 queries and 3"):
-        pooling(X, X[:, :3], X[:, :3], causal=True)
-    for wrong in (d2l.causal_mask(4), None, 1):
-        with pytest.raises(ValueError, match="causal must be True or False, got"):
-            pooling(X, X, X, causal=wrong)
-
-
-def test_without_any_token_it_stays_empty() -> None:
-    X = torch.randn(2, 0, 12)
-    mha = d2l.MultiHeadAttention(12, 12, 12, 12, 3, 0.0)
-    assert mha(X, X, X, causal=True).shape == (2, 0, 12)
-    output, weights = mha(X, X, X, causal=True, need_weights=True)
-    assert output.shape == (2, 0, 12) and weights.shape == (2, 3, 0, 0)

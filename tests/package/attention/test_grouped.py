@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch.nn import functional as F
 
 import d2lmini as d2l
 from d2lmini.positions.by_name import IN_ATTENTION
@@ -24,30 +23,22 @@ def repeat_rows(parameter: torch.Tensor, times: int) -> torch.Tensor:
     return parameter.unflatten(0, (-1, 4)).repeat_interleave(times, dim=0).flatten(0, 1)
 
 
-@pytest.mark.parametrize(("num_kv_heads", "name"), list(itertools.product([1, 2], [None, *IN_ATTENTION])))
+@pytest.mark.parametrize(("num_kv_heads", "name"), list(itertools.product([1, 2, 4], [None, *IN_ATTENTION])))
 def test_it_is_attention_whose_heads_share_weights(num_kv_heads: int, name: str | None) -> None:
+    """Neighbours share, and kept keys and values are those that are passed."""
     ours, full = grouped(num_kv_heads, name), grouped(None, name)
     shared = {key: value for key, value in ours.state_dict().items() if key.startswith(("W_k", "W_v"))}
     repeated = {key: repeat_rows(value, 4 // num_kv_heads) for key, value in shared.items()}
     full.load_state_dict(ours.state_dict() | repeated)
-    Q, K, V, lens = drawn(2, 3, 5), drawn(2, 8, 6), drawn(2, 8, 7), torch.tensor([8, 5])
+    Q, K, V, lens = drawn(2, 3, 5), drawn(2, 8, 6), drawn(2, 8, 7), torch.tensor([8, 0])
     mask = torch.rand(2, 4, 3, 8) > 0.3
-    for restriction in ({}, {"causal": True}, {"valid_lens": lens}, {"mask": mask}):
-        expected = full(Q, K, V, **restriction, need_weights=True)  # type: ignore[arg-type]
-        torch.testing.assert_close(ours(Q, K, V, **restriction, need_weights=True), expected)  # type: ignore[arg-type]
-        torch.testing.assert_close(ours(Q, K, V, **restriction), expected[0])  # type: ignore[arg-type]
-        cache = ours.keys_and_values(K, V)
-        assert cache[0].shape == cache[1].shape == (2, num_kv_heads, 8, 4)
-        torch.testing.assert_close(ours(Q, cache=cache, **restriction), expected[0])  # type: ignore[arg-type]
-
-
-def test_neighbouring_heads_share_as_in_pytorchs_kernel() -> None:
-    ours, Q, K, V = grouped(2), drawn(2, 3, 5), drawn(2, 8, 6), drawn(2, 8, 7)
-    queries, keys, values = ours.split(ours.W_q(Q)), *ours.keys_and_values(K, V)
-    heads = F.scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
-    torch.testing.assert_close(ours(Q, K, V), ours.W_o(heads.transpose(1, 2).flatten(2)))
-
-
-def test_kept_keys_of_all_heads_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"cache\[0\] must have num_kv_heads=2, got \(2, 4, 8, 4\)"):
-        grouped(2)(drawn(2, 3, 5), cache=(drawn(2, 4, 8, 4),) * 2)
+    cache = ours.keys_and_values(K, V)
+    assert cache[0].shape == cache[1].shape == (2, num_kv_heads, 8, 4)
+    restrictions: list[dict[str, Any]] = [{}, {"causal": True}, {"valid_lens": lens}, {"mask": mask}]
+    for restriction in restrictions:
+        expected = full(Q, K, V, **restriction, need_weights=True)
+        for given in ({"keys": K, "values": V}, {"cache": cache}):
+            torch.testing.assert_close(ours(Q, **given, **restriction, need_weights=True), expected)
+            torch.testing.assert_close(ours(Q, **given, **restriction), expected[0])
+    output, weights = ours(Q, cache=cache, valid_lens=lens, need_weights=True)
+    assert not output[1].any() and not weights[1].any()  # who sees nothing gets nothing

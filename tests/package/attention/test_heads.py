@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lmini as d2l
-from tests.package.attention.shared import LENS_KINDS, TOLERANCE
+from tests.package.attention.shared import TOLERANCE, lens_kinds, mask_kinds, restrict
 from tests.package.refusals import Row, refused
 
 sizes = st.integers(1, 5)
-MASK_KINDS = ["none", "per pair", "causal", "per key", "per head", "per example", "per example and head"]
 
 
 @st.composite
@@ -27,27 +26,6 @@ def problems(draw: st.DrawFn) -> tuple[d2l.MultiHeadAttention, list[Tensor]]:
     mha = d2l.MultiHeadAttention(key_size, query_size, value_size, width * num_heads, num_heads, 0.0, bias)
     shapes = (batch, num_queries, query_size), (batch, num_keys, key_size), (batch, num_keys, value_size)
     return mha.to(dtype), [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
-
-
-def restriction(shape: tuple[int, ...], lens_kind: str, mask_kind: str) -> tuple[dict[str, Any], Tensor]:
-    """valid_lens and mask of the given kinds, and what both allow, spelled out entry by entry."""
-    batch, num_heads, num_queries, num_keys = shape
-    shapes = {
-        "per pair": (num_queries, num_keys),
-        "per key": (num_keys,),
-        "per head": (1, num_heads, 1, num_keys),
-        "per example": (batch, 1, num_queries, num_keys),
-        "per example and head": shape,
-    }
-    mask = torch.rand(shapes[mask_kind]) < 0.6 if mask_kind in shapes else None
-    if mask_kind == "causal":
-        mask = torch.ones(num_queries, num_keys, dtype=torch.bool).tril()
-    may = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape).clone()
-    lens_shape = {"none": None, "per example": (batch,), "per query": (batch, num_queries)}[lens_kind]
-    lens = None if lens_shape is None else torch.randint(0, num_keys + 1, lens_shape)
-    for b, q in itertools.product(range(batch), range(num_queries)) if lens is not None else ():
-        may[b, :, q, int(lens[b] if lens.dim() == 1 else lens[b, q]) :] = False
-    return {"valid_lens": lens, "mask": mask}, may
 
 
 def pytorchs(mha: d2l.MultiHeadAttention, inputs: list[Tensor], may: Tensor) -> tuple[Tensor, Tensor]:
@@ -71,13 +49,13 @@ def pytorchs(mha: d2l.MultiHeadAttention, inputs: list[Tensor], may: Tensor) -> 
     return output.transpose(0, 1), weights
 
 
-@given(problems(), st.sampled_from(LENS_KINDS), st.sampled_from(MASK_KINDS), st.booleans())
+@given(problems(), lens_kinds, mask_kinds, st.booleans())
 @settings(max_examples=40)
 def test_values_and_gradients_are_pytorchs(problem: Any, lens_kind: str, mask_kind: str, need_weights: bool) -> None:
     mha, inputs = problem
     dtype, num_heads = inputs[0].dtype, mha.num_heads
     shape = (inputs[0].shape[0], num_heads, inputs[0].shape[1], inputs[1].shape[1])
-    restricted, may = restriction(shape, lens_kind, mask_kind)
+    restricted, may = restrict(shape, lens_kind, mask_kind)
     result = mha(*inputs, **restricted, need_weights=need_weights)
     output = result[0] if need_weights else result
 
@@ -114,60 +92,11 @@ def test_additive_attention_as_the_pooling_of_the_heads() -> None:
     assert weights.shape == (2, 3, 4, 4) and (weights[1, :, :, 2:] == 0).all()
 
 
-def test_dropout_acts_in_training_only_and_not_on_the_weights() -> None:
-    torch.manual_seed(0)
-    mha, X = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.9), torch.randn(1, 5, 4)
-    trained, weights = mha.train()(X, X, X, need_weights=True)
-    output, sure_weights = mha.eval()(X, X, X, need_weights=True)
-    assert torch.equal(weights, sure_weights) and not torch.allclose(trained, output)
-    torch.testing.assert_close(mha(X, X, X), output)
-    assert not torch.allclose(mha.train()(X, X, X), output)
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_layers_on_top_of_each_other_work_under_autocast(dtype: torch.dtype) -> None:
-    torch.manual_seed(0)
-    layers, X = [d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0, bias=True) for _ in range(2)], torch.randn(2, 3, 8)
-    layers[1].pooling = d2l.AdditiveAttention(4, 4, 5, 0.0)
-    expected = layers[1](*[layers[0](X, X, X)] * 3)
-    with torch.autocast("cpu", dtype=dtype):
-        output = layers[1](*[layers[0](X, X, X)] * 3)
-    assert output.dtype == dtype
-    torch.testing.assert_close(output.float(), expected, atol=3e-2, rtol=0)
-
-
-def test_under_autocast_dtypes_may_meet_but_float64_is_refused() -> None:
+def test_under_autocast_dtypes_may_meet(dtype: torch.dtype) -> None:
     mha, X = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0.0), torch.randn(2, 3, 8)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        torch.testing.assert_close(mha(X.bfloat16(), X, X), mha(X, X, X), atol=3e-2, rtol=0)
-        with pytest.raises(ValueError, match=r"queries .*torch\.float64"):
-            mha(X.double(), X, X)
-
-
-def test_no_state_is_kept_and_no_argument_is_changed() -> None:
-    mha, X, lens = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(2, 3, 4), torch.tensor([1, 2])
-    mask = d2l.causal_mask(3)
-    before, state = [X.clone(), lens.clone(), mask.clone()], set(vars(mha))
-    mha(X, X, X, lens, mask=mask, need_weights=True)
-    assert all(map(torch.equal, before, [X, lens, mask])) and set(vars(mha)) == state
-
-
-# ---- the cells of the sources ----
-
-
-def test_the_cells_of_the_d2l_editions() -> None:
-    num_hiddens, num_heads = 100, 5
-    attention = d2l.MultiHeadAttention(num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads, 0.5)
-    X, Y = torch.ones(2, 4, num_hiddens), torch.ones(2, 6, num_hiddens)
-    assert attention(X, Y, Y, torch.tensor([3, 2])).shape == (2, 4, 100)
-
-
-def test_the_cells_of_the_study_note() -> None:
-    self_attention = d2l.SelfAttention(d_model=64)
-    output, attention_weights = self_attention(torch.rand(2, 5, 64))
-    assert output.shape == (2, 5, 64) and attention_weights.shape == (2, 5, 5)
-    layers = [module for module in self_attention.modules() if isinstance(module, nn.Linear)]
-    assert [(layer.in_features, layer.out_features, layer.bias is not None) for layer in layers] == [(64, 64, True)] * 3
+    with torch.autocast("cpu", dtype=dtype):
+        torch.testing.assert_close(mha(X.to(dtype), X, X), mha(X, X, X), atol=3e-2, rtol=0)
 
 
 # ---- splitting into heads ----
@@ -188,12 +117,11 @@ def test_transpose_output_undoes_it(batch: int, steps: int, width: int, num_head
     assert torch.equal(d2l.transpose_output(d2l.transpose_qkv(X, num_heads), num_heads), X)
 
 
-def test_an_empty_batch_stays_empty() -> None:
-    mha = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0)
-    output, weights = mha(*[torch.zeros(0, 3, 4)] * 3, torch.zeros(0, dtype=torch.long), need_weights=True)
-    assert output.shape == (0, 3, 4) and weights.shape == (0, 2, 3, 3)
-    output = mha(torch.ones(2, 3, 4), torch.ones(2, 0, 4), torch.ones(2, 0, 4))
-    assert output.shape == (2, 3, 4) and (output == 0).all()
+@pytest.mark.parametrize(("batch", "steps"), [(0, 3), (2, 0)])
+def test_what_is_empty_stays_empty(batch: int, steps: int) -> None:
+    mha, X, lens = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.zeros(batch, steps, 4), torch.zeros(batch).long()
+    output, weights = mha(X, X, X, lens, causal=True, need_weights=True)
+    assert output.shape == mha(X, X, X, causal=True).shape == X.shape and weights.shape == (batch, 2, steps, steps)
 
 
 # ---- self-attention ----
@@ -206,17 +134,19 @@ def sequences(draw: st.DrawFn) -> tuple[d2l.SelfAttention, Tensor]:
     return d2l.SelfAttention(d_model).to(dtype), torch.randn(draw(sizes), draw(sizes), d_model).to(dtype)
 
 
-@given(sequences(), st.booleans())
+@given(sequences(), lens_kinds, mask_kinds)
 @settings(max_examples=40)
-def test_self_attention_is_pytorchs_attention_of_three_projections(drawn: Any, causal: bool) -> None:
+def test_self_attention_is_pytorchs_attention_of_three_projections(drawn: Any, lens_kind: str, mask_kind: str) -> None:
     layer, X = drawn
-    mask = d2l.causal_mask(X.shape[1]) if causal else None
-    output, weights = layer(X, mask=mask)
+    restriction, may = restrict((*X.shape[:2], X.shape[1]), lens_kind, mask_kind)
+    output, weights = layer(X, **restriction)
+    seen = may.any(-1, keepdim=True)
     exact = d2l.SelfAttention(X.shape[2]).double()
     exact.load_state_dict(layer.state_dict())
     Q, K, V = (W(X.double()) for W in (exact.W_q, exact.W_k, exact.W_v))
-    expected = F.scaled_dot_product_attention(Q[:, None], K[:, None], V[:, None], is_causal=causal)[:, 0]
+    expected = seen * F.scaled_dot_product_attention(Q, K, V, attn_mask=may | ~seen)
     tolerance = TOLERANCE[X.dtype]
+    assert all(projection.bias is not None for projection in (layer.W_q, layer.W_k, layer.W_v))
     torch.testing.assert_close(output.double(), expected, atol=tolerance, rtol=tolerance)
     torch.testing.assert_close((weights @ layer.W_v(X)).double(), expected, atol=2 * tolerance, rtol=tolerance)
     ours = torch.autograd.grad(output.double().square().sum(), list(layer.parameters()))
@@ -226,51 +156,47 @@ def test_self_attention_is_pytorchs_attention_of_three_projections(drawn: Any, c
         torch.testing.assert_close(our_grad.double(), their_grad, atol=2 * scale * tolerance, rtol=0.05)
 
 
-def test_self_attention_hides_padding() -> None:
-    torch.manual_seed(0)
-    layer, X, lens = d2l.SelfAttention(4), torch.randn(2, 5, 4), torch.tensor([3, 0])
-    padded = X.masked_fill((torch.arange(5) >= lens[:, None])[..., None], 7.0)
-    output, weights = layer(padded, lens)
-    torch.testing.assert_close(output[0, :3], layer(X[:1, :3])[0][0])
-    assert (weights[0, :3, 3:] == 0).all() and (weights[1] == 0).all() and (output[1] == 0).all()
-
-
 # ---- what is refused ----
 
-X, HEADS, SPREAD = torch.zeros(2, 3, 4), d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.ones(2, 3, 1, 4).bool()
+SIZES: Any = {"key_size": 4, "query_size": 4, "value_size": 4, "num_hiddens": 4, "num_heads": 2, "dropout": 0.0}
+HEADS, GROUPED = d2l.MultiHeadAttention(**SIZES), d2l.MultiHeadAttention(**SIZES, num_kv_heads=1)
+X, SPREAD = torch.zeros(2, 3, 4), torch.ones(2, 3, 1, 4).bool()
 WRONG: list[Row] = [
     (d2l.MultiHeadAttention, "num_heads", {"num_hiddens=10 and num_heads=3": (4, 4, 4, 10, 3, 0.0)}),
     (d2l.MultiHeadAttention, "dropout", {"-0.1": (4, 4, 4, 4, 2, -0.1)}),
-    (d2l.MultiHeadAttention, "key_size", {"-1": (-1, 4, 4, 4, 2, 0.0)}),
-    (d2l.MultiHeadAttention, "query_size", {"got 0": (4, 0, 4, 4, 2, 0.0)}),
-    (d2l.MultiHeadAttention, "value_size", {"None": (4, 4, None, 4, 2, 0.0)}),
-    (lambda n: d2l.MultiHeadAttention(8, 8, 8, 8, 4, 0.0, num_kv_heads=n), "num_kv_heads", {"=3": (3,), "got 0": (0,)}),
-    (HEADS, "queries", {"(2, 3, 5)": (X[..., [0] * 5], X, X), "(3, 4)": (X[0], X, X), "float64": (X.double(), X, X)}),
-    (HEADS, "queries", {"got torch.float64": (X.double(),) * 3, "batch=1, as": (X[:1], X, X)}),
+    *[
+        (lambda name=name: d2l.MultiHeadAttention(**SIZES | {name: 0}), name, {"got 0": ()})
+        for name in ("key_size", "query_size", "value_size", "num_kv_heads")
+    ],
+    (HEADS, "queries", {"(3, 4)": (X[0], X, X), "(2, 3, 5)": (X[..., [0] * 5], X, X), "float64": (X.double(),) * 3}),
     (HEADS, "keys", {"(2, 3, 3)": (X, X[..., 1:], X)}),
     (HEADS, "values", {"(2, 3, 3)": (X, X, X[..., 1:])}),
-    (HEADS, "valid_lens", {"to 4": (X, X, X, torch.tensor([1, 4])), "got (1,)": (X, X, X, torch.tensor([1]))}),
-    (lambda mask: HEADS(X, X, X, mask=mask), "mask", {"(2, 4, 4)": (torch.ones(2, 4, 4).bool(),), "float32": (X,)}),
-    (HEADS.keys_and_values, "keys", {"list": ([1], X), "(3, 4)": (X[0], X), "(2, 3, 3)": (X[..., 1:], X)}),
-    (HEADS.keys_and_values, "values", {"list": (X, [1]), "(3, 4)": (X, X[0]), "(2, 3, 3)": (X, X[..., 1:])}),
-    (HEADS.keys_and_values, "keys", {"got torch.float64": (X.double(), X.double())}),
-    (HEADS.keys_and_values, "values", {"got torch.float64": (X, X.double())}),
+    (HEADS, "valid_lens", {"to 4": (X, X, X, torch.tensor([1, 4]))}),
+    (lambda mask: HEADS(X, X, X, mask=mask), "mask", {"(2, 4, 4)": (torch.ones(2, 4, 4).bool(),)}),
+    (lambda flag: HEADS(X, X, X, causal=flag), "causal", {"got 1": (1,)}),
+    (HEADS.keys_and_values, "keys", {"(3, 4)": (X[0], X), "(2, 3, 3)": (X[..., 1:], X)}),
+    (HEADS.keys_and_values, "values", {"(3, 4)": (X, X[0]), "got torch.float64": (X, X.double())}),
+    (lambda K: GROUPED(X, cache=(K, K)), "cache[0]", {"num_kv_heads=1, got (2, 2, 3, 2)": (torch.zeros(2, 2, 3, 2),)}),
     (d2l.SelfAttention, "d_model", {"got 0": (0,)}),
-    (d2l.SelfAttention(5), "X", {"(2, 3, 4)": (X,), "(3, 4)": (X[0],), "list": ([1.0],)}),
-    (d2l.SelfAttention(5), "X", {"int64": (torch.zeros(1, 1, 5).long(),)}),
-    (d2l.transpose_qkv, "num_heads", {"num_hiddens=4 and num_heads=3": (X, 3), "got 2.0": (X, 2.0)}),
-    (d2l.transpose_qkv, "X", {"(3, 4)": (X[0], 2), "list": ([1.0], 2)}),
-    (d2l.transpose_output, "num_heads", {"X=2 and num_heads=3": (X, 3), "got 0": (X, 0), "True": (X, True)}),
+    (d2l.SelfAttention(5), "X", {"(2, 3, 4)": (X,), "(3, 4)": (X[0],)}),
+    (d2l.transpose_qkv, "num_heads", {"num_hiddens=4 and num_heads=3": (X, 3)}),
+    (d2l.transpose_qkv, "X", {"(3, 4)": (X[0], 2)}),
+    (d2l.transpose_output, "num_heads", {"X=2 and num_heads=3": (X, 3)}),
     (d2l.transpose_output, "X", {"(3, 4)": (X[0], 2)}),
-    (lambda given: d2l.AdditiveAttention(4, 5, 2, 0.0)(given, X, X), "queries", {"(2, 3, 4)": (X,), "list": ([1.0],)}),
-    (lambda K: d2l.DotProductAttention(0.0)(X, K, X), "keys", {"(2, 3, 3)": (X[..., 1:],), "(1, 3, 4)": (X[:1],)}),
+    (lambda Q: d2l.AdditiveAttention(4, 5, 2, 0.0)(Q, X, X), "queries", {"(2, 3, 4)": (X,), "list": ([1.0],)}),
+    (lambda K: d2l.DotProductAttention(0.0)(X, K, X), "keys", {"(2, 3, 3)": (X[..., 1:],)}),
     (lambda Q: d2l.DotProductAttention(0.0)(Q, Q, X), "queries", {"at least 1": (X[..., :0],)}),
+    (lambda flag: d2l.DotProductAttention(0.0)(X, X, X, causal=flag), "causal", {"got 1": (1,)}),
+    (
+        lambda bias: d2l.DotProductAttention(0.0)(X, X, X, bias=bias),
+        "bias",
+        {"(2, 3, 3), got (5, 3)": (X.new_zeros(5, 3),)},
+    ),
     (d2l.DotProductAttention, "dropout", {"1.5": (1.5,)}),
-    (d2l.masked_softmax, "X", {"(3, 4)": (X[0],), "int64": (X.long(),), "list": ([1.0],)}),
-    (d2l.masked_softmax, "valid_lens", {"to 5": (X, torch.tensor([1, 5])), "(1,)": (X, torch.tensor([1]))}),
-    (d2l.masked_softmax, "valid_lens", {"(2, 1)": (X, torch.tensor([[1], [2]])), "got ()": (X, torch.tensor(2))}),
-    (lambda mask: d2l.masked_softmax(X, mask=mask), "mask", {"(2,)": (torch.ones(2).bool(),), "list": ([True],)}),
-    (d2l.causal_mask, "num_queries", {"num_queries=-1": (-1,), "num_queries=3, num_keys=2": (3, 2)}),
+    (d2l.masked_softmax, "X", {"(3, 4)": (X[0],), "int64": (X.long(),)}),
+    (d2l.masked_softmax, "valid_lens", {"to 5": (X, torch.tensor([1, 5]))}),
+    (lambda mask: d2l.masked_softmax(X, mask=mask), "mask", {"list": ([True],)}),
+    (d2l.causal_mask, "num_queries", {"num_queries=3, num_keys=2": (3, 2)}),
     (d2l.to_mha_mask, "mask", {"int64": (X.long(), 2), "(4,)": (X[0, 0].bool(), 2), "(2, 3, 1, 4)": (SPREAD, 2)}),
     (d2l.to_mha_mask, "num_heads", {"got 0": (X.bool(), 0)}),
     (d2l.from_mha_mask, "attn_mask", {"int64": (X.long(), 2), "list": ([True], 2), "(2, 3, 4)": (X.bool(), 3)}),
@@ -279,12 +205,6 @@ WRONG: list[Row] = [
 
 
 test_what_does_not_fit_is_refused_by_name = refused(WRONG)
-
-
-def test_a_mask_of_three_dimensions_for_all_examples_is_clear() -> None:
-    torch.manual_seed(0)
-    layer, Z = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.randn(2, 3, 4)
-    torch.testing.assert_close(layer(Z, Z, Z, mask=d2l.causal_mask(3)[None]), layer(Z, Z, Z, mask=d2l.causal_mask(3)))
 
 
 @pytest.mark.parametrize(
@@ -298,15 +218,12 @@ def test_a_mask_of_three_dimensions_for_all_examples_is_clear() -> None:
 def test_each_projection_guards_its_own_input(make: Any, weights: dict[str, str]) -> None:
     """Also one that was exchanged for a layer that does not say how large its input is."""
     for name, argument in weights.items():
+        given = {key: torch.randn(2, 3, 4) for key in (["X"] if argument == "X" else ["queries", "keys", "values"])}
         layer = make()
-        sequences = [argument] if argument == "X" else ["queries", "keys", "values"]
-        given = {key: torch.randn(2, 3, 4) for key in sequences}
         getattr(layer, name).double()
         with pytest.raises(ValueError, match=f"{argument} must have the dtype of the weights, torch.float64"):
             layer(**given)
         layer = make()
         setattr(layer, name, nn.Sequential(nn.Linear(4, getattr(layer, name).out_features, bias=False)))
-        layer(**given)
-        given[argument] = torch.randn(2, 3, 3)
         with pytest.raises(ValueError, match=rf"{argument} must have size 4 in their last dimension, got \(2, 3, 3\)"):
-            layer(**given)
+            layer(**given | {argument: torch.randn(2, 3, 3)})

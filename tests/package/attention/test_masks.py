@@ -44,7 +44,3 @@ def test_mha_masks_mean_the_same_to_mha(batch: int, num_heads: int, num_queries:
 def test_from_mha_mask_reads_additive_masks() -> None:
     attn_mask = torch.nn.Transformer.generate_square_subsequent_mask(4)  # 0 and -inf
     assert torch.equal(d2l.from_mha_mask(attn_mask, 2), d2l.causal_mask(4))
-
-
-def test_from_mha_mask_gives_one_head_a_dimension() -> None:
-    assert d2l.from_mha_mask(torch.ones(1, 4, 4).bool(), 1).shape == (1, 1, 4, 4)

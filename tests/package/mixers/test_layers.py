@@ -42,16 +42,13 @@ def test_autocast_takes_half_precision(make: Callable[[int, int], nn.Module]) ->
 
 
 test_bad_input_is_refused_by_name = rejected(
-    (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 3).double()), "dtype of the weights, torch.float32"),
-    (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 0, 3)), "n of at least 1, got"),
     (lambda: d2l.Convolution(3, 4), "kernel_size must be odd for a centred kernel, got 4"),
     (lambda: d2l.Convolution(0, 3), "d must be an integer of at least 1, got 0"),
     (lambda: d2l.Convolution(3, 3, dilation=0), "dilation must be .* got 0"),
     (lambda: d2l.Convolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\) .* got \(1, 4, 2\)"),
-    (lambda: d2l.Convolution(3, 3)([[1.0]]), "X must have shape .* got list"),
-    (lambda: d2l.Convolution(3, 3)(torch.zeros(4, 3)), r"X must have shape \(batch, n, 3\) .* got \(4, 3\)"),
     (lambda: d2l.SeparableConvolution(3, 4), "kernel_size must be odd for a centred kernel, got 4"),
     (lambda: d2l.SeparableConvolution(3, 3)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
     (lambda: d2l.RestrictedSelfAttention(3, 0), "radius must be .* got 0"),
     (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 4, 2)), r"X must have shape \(batch, n, 3\)"),
+    (lambda: d2l.RestrictedSelfAttention(3, 1)(torch.zeros(1, 0, 3)), "n of at least 1, got"),
 )

@@ -10,23 +10,18 @@ from tests.package.positions.shared import DOUBLE, PAIRINGS, drawn
 
 
 @pytest.mark.parametrize("pairing", PAIRINGS)
-def test_rotary_is_a_rotation_of_each_pair(pairing: str) -> None:
+@pytest.mark.parametrize("start", [0, 7])
+def test_rotary_is_a_rotation_of_each_pair(start: int, pairing: str) -> None:
     """As complex numbers: x + iy is multiplied by exp(i position omega)."""
     torch.manual_seed(0)
-    X, size = drawn(2, 3, 5, 8), 8
-    first, second = (X[..., ::2], X[..., 1::2]) if pairing == "adjacent" else X.chunk(2, -1)
-    omega = 100.0 ** (-torch.arange(0, size, 2, dtype=DOUBLE) / size)
-    turned = torch.complex(first, second) * torch.exp(1j * torch.arange(7, 12, dtype=DOUBLE)[:, None] * omega)
-    got = d2l.apply_rotary(X, 7, base=100.0, pairing=pairing)
-    got_pairs = (got[..., ::2], got[..., 1::2]) if pairing == "adjacent" else got.chunk(2, -1)
-    torch.testing.assert_close(torch.complex(*got_pairs), turned)
-
-
-def test_rotary_keeps_position_0_and_its_argument() -> None:
-    X = drawn(2, 4, 6)
-    before = X.clone()
-    turned = d2l.apply_rotary(X)
-    assert torch.equal(X, before) and torch.equal(turned[:, 0], X[:, 0])
+    X = drawn(2, 3, 5, 8)
+    got = d2l.apply_rotary(X, start, base=100.0, pairing=pairing)
+    omega = 100.0 ** (-torch.arange(0, 8, 2, dtype=DOUBLE) / 8)
+    turns = torch.exp(1j * torch.arange(start, start + 5, dtype=DOUBLE)[:, None] * omega)
+    before, after = (
+        torch.complex(*((T[..., ::2], T[..., 1::2]) if pairing == "adjacent" else T.chunk(2, -1))) for T in (X, got)
+    )
+    torch.testing.assert_close(after, before * turns)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -94,32 +94,30 @@ def test_decoding_is_compiled_once(positions: str) -> None:
     assert len(graphs) == 1
 
 
-def test_a_traced_module_decides_nothing_for_other_lengths() -> None:
-    """Causal attention to kept keys: one query has no later key, three have."""
+def test_a_traced_module_decides_nothing_for_other_inputs() -> None:
+    """One query has no later key, three have; as many queries as keys need no mask; a bias may hide all of a row."""
     torch.manual_seed(0)
-    block = d2l.TransformerDecoderBlock(16, 32, 4, 0.0).requires_grad_(False)
-    memory = block.cross_attention.keys_and_values(*[example(2, 5)] * 2)
-
-    def attend(X: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
-        return block(X, memory, cache=(K, V))[0]
-
-    traced = torch.jit.trace(attend, (example(2, 1), *torch.randn(2, 2, 4, 6, 4)))
-    X, K, V = example(2, 3), *torch.randn(2, 2, 4, 4, 4)
-    assert_same(traced(X, K, V), attend(X, K, V))
-
-
-def test_a_traced_layer_is_causal_for_other_lengths() -> None:
-    """As many queries as keys need no mask; fewer do."""
-    torch.manual_seed(0)
+    X, block = example(2, 6), d2l.TransformerDecoderBlock(16, 32, 4, 0.0).requires_grad_(False)
     mha = d2l.MultiHeadAttention(16, 16, 16, 16, 4, 0.0).requires_grad_(False)
+    memory, bias = block.cross_attention.keys_and_values(X, X), torch.zeros(2, 6, 6)
+    bias[1, 1] = -torch.inf
+
+    def attend_to_kept(X: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+        return block(X, memory, cache=(K, V))[0]
 
     def attend(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         return mha(queries, keys, keys, causal=True)
 
-    X = example(2, 6)
-    traced = torch.jit.trace(attend, (X, X))
-    for queries in (X[:, 3:], X[:, 5:]):
-        assert_same(traced(queries, X), attend(queries, X))
+    def attend_with(bias: torch.Tensor) -> torch.Tensor:
+        return d2l.DotProductAttention(0.0)(X, X, X, bias=bias, need_weights=True)[0]
+
+    functions: list[tuple[Any, tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]] = [
+        (attend_to_kept, (X[:, :1], *torch.randn(2, 2, 4, 6, 4)), (X[:, :3], *torch.randn(2, 2, 4, 4, 4))),
+        (attend, (X, X), (X[:, 3:], X)),
+        (attend_with, (bias[:1],), (bias,)),
+    ]
+    for function, given, other in functions:
+        assert_same(torch.jit.trace(function, given)(*other), function(*other))
 
 
 class Step(nn.Module):
@@ -155,18 +153,6 @@ def test_padding_takes_no_room_also_where_it_cannot_be_read() -> None:
     assert_same(found[:, 6:], model(tokens[:, 6:]))
     with pytest.raises(ValueError, match="does not fit into max_len=20"):
         model(tokens, left_padding=padding - 3)
-
-
-def test_a_traced_module_takes_another_bias() -> None:
-    """One that hides all keys of a query; some kernels return 0 there by themselves."""
-    pooling, X, bias = d2l.DotProductAttention(0.0), example(1, 3), torch.zeros(3, 3)
-
-    def attend(bias: torch.Tensor) -> torch.Tensor:
-        return pooling(X, X, X, bias=bias, need_weights=True)[0]
-
-    traced = torch.jit.trace(attend, bias)
-    bias[1] = -torch.inf
-    assert_same(traced(bias), attend(bias))
 
 
 @pytest.mark.parametrize("mode", ["fake", "symbolic"])

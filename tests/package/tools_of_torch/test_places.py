@@ -12,20 +12,13 @@ import d2lmini as d2l
 from d2lmini.positions.by_name import POSITIONS
 from tests.package.tools_of_torch.guests import assert_same, every_guest, example, invite
 
+# Stacks make all other layers.
 MAKERS: dict[str, Any] = {
     "AdditiveAttention": lambda **where: d2l.AdditiveAttention(4, 4, 5, 0.0, **where),
     "SelfAttention": lambda **where: d2l.SelfAttention(4, **where),
-    "MultiHeadAttention": lambda **where: d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0, True, **where),
     "Convolution": lambda **where: d2l.Convolution(4, 3, **where),
     "SeparableConvolution": lambda **where: d2l.SeparableConvolution(4, 3, **where),
     "RestrictedSelfAttention": lambda **where: d2l.RestrictedSelfAttention(4, 2, **where),
-    "PositionalEncoding": lambda **where: d2l.PositionalEncoding(4, 0.0, 9, **where),
-    "LearnedPositionalEncoding": lambda **where: d2l.LearnedPositionalEncoding(4, 0.0, 9, **where),
-    "RelativePositionBias": lambda **where: d2l.RelativePositionBias(2, **where),
-    "RelativePositionKeys": lambda **where: d2l.RelativePositionKeys(2, **where),
-    "PositionWiseFFN": lambda **where: d2l.PositionWiseFFN(4, 8, 4, **where),
-    "TransformerEncoderBlock": lambda **where: d2l.TransformerEncoderBlock(4, 8, 2, 0.0, True, **where),
-    "TransformerDecoderBlock": lambda **where: d2l.TransformerDecoderBlock(4, 8, 2, 0.0, True, **where),
 }
 for scheme in POSITIONS:
     for stack in (d2l.TransformerEncoder, d2l.TransformerDecoder, d2l.DecoderOnlyTransformer):
