@@ -175,6 +175,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ),  # type: ignore[arg-type]
     ("one sense", lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a", "b"], ["c", "d"], ["e"]), "senses must .* got 1"),
     ("words", lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a"], ["c", "d"], ["e", "f"]), "words must .* got 1"),
+    (
+        "sentence glosses",
+        lambda: d2l.explore_sentences(TWO[0], TWO[0], ["a", "b"], ["c", "d"], ["e", "f"], glosses=["g"]),
+        "glosses must .* got 1",
+    ),
     ("lang", lambda: d2l.explore_attention(ONE, ["a"], ["b"], lang=None), "lang must be .* got None"),  # type: ignore[arg-type]
     ("scores", lambda: d2l.explore_softmax(torch.ones(2), [1], ["a"]), r"scores must .*\(sets, keys\)"),
     ("infinite", lambda: d2l.explore_softmax(ONE[0] * math.inf, [1], ["a"]), "from -1000 to 1000, got inf"),

@@ -1,6 +1,7 @@
 """Where a module may be: on the meta device and back, made on a device and in a dtype, under autocast, inside vmap."""
 
 import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -46,6 +47,12 @@ def test_a_module_made_without_numbers_gets_all_it_needs() -> None:
     torch.testing.assert_close(empty(tokens), model(tokens))
     table = d2l.PositionalEncoding(4, 0.0, 9, device="meta").to_empty(device="cpu").P
     assert torch.equal(table, d2l.PositionalEncoding(4, 0.0, 9).P)
+
+
+@every_guest
+def test_a_module_may_be_pickled(name: str) -> None:
+    guest = invite(name).eval()
+    torch.testing.assert_close(pickle.loads(pickle.dumps(guest))(example()), guest(example()), rtol=0, atol=0)
 
 
 @every_guest
