@@ -13,6 +13,8 @@ import pytest
 
 from tests.faults.minibook import MiniBook, make_environment
 from tools import ROOT
+from tools.writing.ceilings import CEILINGS
+from tools.writing.exercise import number_next
 
 PAGE = (ROOT / "book/extending.md").read_text("utf-8")
 # A block of code, in as many backticks as it takes, and its caption if it has one.
@@ -107,7 +109,12 @@ def test_the_recipes_of_a_chapter_and_of_an_exercise_end_green(book: MiniBook) -
 def test_an_exercise_is_begun_with_a_number_of_its_own(book: MiniBook) -> None:
     book.make_green("chapter", "NAME=small-chapter")
     before = {path: path.read_bytes() for path in book.folder.rglob("*.*") if path.is_file()}
-    for wrong in ("My_Exercise small-chapter", "one-pass small-chapter", "my-exercise no-chapter", "x self-attention"):
+    for wrong in (
+        "My_Exercise small-chapter",
+        "one-pass small-chapter",
+        "my-exercise no-chapter",
+        "class small-chapter",
+    ):
         name, chapter = wrong.split()
         made = book.make("exercise", f"NAME={name}", f"CHAPTER={chapter}")
         assert made.returncode and "as in make exercise NAME=my-exercise CHAPTER=" in made.stdout, made.stdout
@@ -117,6 +124,12 @@ def test_an_exercise_is_begun_with_a_number_of_its_own(book: MiniBook) -> None:
     assert len(numbers) == 3 and numbers[2] == numbers[0].replace(".1", ".3") and numbers[2] in said
     for command in (*CHECKS[:2], "pytest -q tests/book tests/exercises -k 'small-chapter or my-exercise'"):
         run(book, f".venv/bin/python -m {command}", pages=False)
+
+
+def test_an_exercise_is_begun_in_a_full_chapter_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    full = "".join(f"### Exercise 2.{number} · One\n\n" for number in range(1, CEILINGS["exercises"] + 1))
+    assert number_next("self-attention", full) == f"Exercise 2.{CEILINGS['exercises'] + 1}"
+    assert f"a chapter at most {CEILINGS['exercises']}" in capsys.readouterr().out
 
 
 @pytest.mark.thorough

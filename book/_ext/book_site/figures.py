@@ -77,10 +77,10 @@ def measure_size(picture: Path) -> tuple[float, float]:
     """Width and height of an SVG in pixels."""
     root = ElementTree.parse(picture).getroot()
     sides = [root.get(side, "") for side in ("width", "height")]
-    if all(side.endswith("pt") for side in sides):
-        width, height = (float(side.removesuffix("pt")) * 4 / 3 for side in sides)
-    else:
+    if not all(sides):
         *_, width, height = map(float, root.get("viewBox", "").split())
+        return width, height
+    width, height = (float(side.removesuffix("pt")) * (4 / 3 if side.endswith("pt") else 1) for side in sides)
     return width, height
 
 
