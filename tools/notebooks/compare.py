@@ -21,7 +21,7 @@ from tools import ROOT
 from tools.notebooks.marks import mark_pages
 from tools.notebooks.files import list_chapters, list_pages, locate, write
 from tools.releasing.repository import repository_url
-from tools.notebooks.results import RESULTS, Difference, Result, digest_chapter, is_known, read_current
+from tools.notebooks.results import RESULTS, Difference, Result, begin_longest, digest_chapter, is_known, read_current
 
 LOGS = ROOT / ".build/log"
 
@@ -92,8 +92,7 @@ def main(chapters: list[str], jobs: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     if unknown := [chapter for chapter in chapters if not locate(chapter).exists()]:
         sys.exit(f"there is no notebooks/{unknown[0]}.ipynb")
-    # The last chapters first, which train most, so that no long one begins when the others are done.
-    chapters = chapters or [*list_pages(), *list_chapters()[::-1]]
+    chapters = begin_longest(chapters or [*list_pages(), *list_chapters()])
     try:
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(compare, [chapter for chapter in chapters if not is_known(chapter)]))

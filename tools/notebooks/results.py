@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +12,7 @@ from pathlib import Path
 import nbformat
 
 from tools import ROOT
-from tools.notebooks.files import FRAMEWORKS, NEEDS_MODEL, TEXTS, list_code, locate
+from tools.notebooks.files import FRAMEWORKS, NEEDS_MODEL, TEXTS, list_chapters, list_code, locate
 
 RESULTS = ROOT / ".build/compared"
 CHECKERS = ROOT / "d2lmini_exercises"
@@ -75,6 +76,18 @@ def read_result(chapter: str) -> Result | None:
         return Result(**stored)
     except (FileNotFoundError, ValueError, KeyError, TypeError):  # of another edition, or cut off
         return None
+
+
+def begin_longest(chapters: Iterable[str]) -> list[str]:
+    """The chapters, that which took longest here first, so that no long one begins when the others are done.
+
+    Before them stand those that were never run here, the last one first: the last chapters train most.
+    """
+    order = list_chapters()
+    later = {name: order.index(name) if name in order else -1 for name in chapters}
+    results = {name: read_result(name) for name in later}
+    took = {name: result.seconds if result else math.inf for name, result in results.items()}
+    return sorted(later, key=lambda name: (-took[name], -later[name]))
 
 
 def read_current(chapter: str) -> Result | None:

@@ -36,7 +36,6 @@ from tools.notebooks.files import (
     find_cover,
     from_text,
     is_edited,
-    list_chapters,
     list_code,
     locate,
     read,
@@ -47,7 +46,7 @@ from tools.notebooks.files import (
     write_all,
 )
 from tools.notebooks.printed import compare_outputs
-from tools.notebooks.results import digest_chapter, is_known, read_result
+from tools.notebooks.results import begin_longest, digest_chapter, is_known, read_result
 
 STAMPS = ROOT / ".build/run"
 NOISE = ROOT / "tools/notebooks/noise.py"
@@ -264,11 +263,9 @@ def try_to(work: Callable[[str], None], name: str) -> str | None:
 def main(names: list[str], jobs: int, wanted: str | None, framework: bool) -> None:
     """Bring all that is named up to date; what one of them refuses stops no other."""
     STAMPS.mkdir(parents=True, exist_ok=True)
-    order = list_chapters()  # the last chapters train most, and no long one should begin when the others are done
-    names = sorted(names, key=lambda name: -order.index(name) if name in order else 1)
     with ThreadPoolExecutor(jobs) as pool:
         work = run_framework if framework else lambda name: run(name, wanted)
-        refused = [said for said in pool.map(lambda name: try_to(work, name), names) if said]
+        refused = [said for said in pool.map(lambda name: try_to(work, name), begin_longest(names)) if said]
     print("All notebooks are up to date" if not refused else "\n".join(refused))
     sys.exit(bool(refused))
 
