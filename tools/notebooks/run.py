@@ -72,17 +72,12 @@ def describe_figures(notebook: NotebookNode) -> None:
                 output.metadata = {"image/png": {"alt": alt}}
 
 
-def run_all(cell: NotebookNode) -> bool:
-    """What `execute` keeps as it is, if it is told nothing: no cell."""
-    return False
-
-
 def execute(
-    name: str, notebook: NotebookNode, folder: Path, keeps: Callable[[NotebookNode], bool] = run_all, **environment: str
+    name: str, notebook: NotebookNode, folder: Path, kept: Container[str] = (), **environment: str
 ) -> float:
     """Run the cells in a folder, in a kernel with these variables, and return how many seconds it took.
 
-    What a cell shows that `keeps` names stays, and it is not run.
+    `kept` are the sources of cells that keep what they show, and are not run.
 
     Raises:
         SystemExit: if a cell raises.
@@ -94,7 +89,7 @@ def execute(
 
     class Client(NotebookClient):
         async def async_execute_cell(self, cell: NotebookNode, *place: Any, **options: Any) -> NotebookNode:
-            if cell.cell_type != "code" or not keeps(cell):
+            if cell.cell_type != "code" or cell.source not in kept:
                 return await super().async_execute_cell(cell, *place, **options)
             self.code_cells_executed += 1
             cell.execution_count = self.code_cells_executed
@@ -146,17 +141,14 @@ def check_under_noise(chapter: str, notebook: NotebookNode, shaken: NotebookNode
 
 
 def run_code(chapter: str, notebook: NotebookNode, seed: str, kept: Container[str]) -> str:
-    """Run a chapter, with a seed once more under noise beside it, compare, and say how long it took.
-
-    `kept` are the sources of cells that keep what they show, and are not run.
-    """
-    shaken = copy.deepcopy(notebook)
+    """Run a chapter, with a seed once more under noise beside it, compare, and say how long it took."""
+    shaken, long = copy.deepcopy(notebook), [cell.source for cell in list_code(notebook) if is_long(cell)]
     folder = locate(chapter).parent
     shaken.cells.insert(0, nbformat.v4.new_code_cell(IS_SHAKEN))
     with ThreadPoolExecutor() as pool:
         noise = {"PYTHONSTARTUP": str(NOISE), "NOISE": seed}
-        other = pool.submit(execute, chapter, shaken, folder, is_long, **noise) if seed else None
-        seconds = execute(chapter, notebook, folder, lambda cell: cell.source in kept)
+        other = pool.submit(execute, chapter, shaken, folder, long, **noise) if seed else None
+        seconds = execute(chapter, notebook, folder, kept)
     if other is None:
         return f"run in {seconds:.0f} s"
     slow = other.result()
