@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention.masks import combine_masks, include_bias, is_fully_masked
+from d2lmini.attention.numerics import may_go_on
 from d2lmini.attention.pooling import DotProductAttention
 from d2lmini.attention.scheme import RelativePositions, apply_positions
 from d2lmini.checks import (
     check_divides,
-    check_floats,
     check_projected,
     check_restrictions,
     check_shapes,
@@ -153,8 +153,8 @@ class MultiHeadAttention(nn.Module):
         if self.checks_input:
             self.check(queries, keys, values, valid_lens, cache, mask, causal)
         Q = self.split(self.W_q(queries))  # (batch, num_heads, queries, p)
-        K = self.split(self.W_k(keys)) if cache is None else cache[0]  # (batch, num_kv_heads, keys, p)
-        V = self.split(self.W_v(values)) if cache is None else cache[1]  # (batch, num_kv_heads, keys, p)
+        K = self.split(self.W_k(keys)) if cache is None else cache[0].to(Q.dtype)  # (batch, num_kv_heads, keys, p)
+        V = self.split(self.W_v(values)) if cache is None else cache[1].to(Q.dtype)  # (batch, num_kv_heads, keys, p)
         if self.num_kv_heads < self.num_heads:
             K, V = self.share(K), self.share(V)  # (batch, num_heads, keys, p) each
         shape = (*Q.shape[:-1], K.shape[-2])
@@ -241,7 +241,9 @@ class MultiHeadAttention(nn.Module):
         known = {"num_kv_heads": self.num_kv_heads, "p": self.num_hiddens // self.num_heads}
         shapes = {each: (part, "batch num_kv_heads keys p") for each, part in parts.items()}
         check_shapes(known, queries=(queries, "batch queries query_size"), **shapes)
-        check_floats(queries=queries, **parts)
+        for each, part in parts.items():
+            if not may_go_on(part, queries.dtype):
+                raise ValueError(f"{each} must have the dtype of the queries, {queries.dtype}, got {part.dtype}")
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:

@@ -9,12 +9,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lmini.attention.masks import is_fully_masked
-from d2lmini.checks import autocasts
+from d2lmini.checks import autocasts, may_autocast
 
 
 def at_least_float32(numbers: Tensor) -> Tensor:
     """Half precision as float32, anything else unchanged: the fused kernels compute like this internally."""
     return numbers.to(torch.promote_types(numbers.dtype, torch.float32))
+
+
+def may_go_on(kept: Tensor, dtype: torch.dtype) -> bool:
+    """Whether what was kept serves a layer of this dtype: half precision comes from under autocast, and widens."""
+    return kept.dtype == dtype or may_autocast(kept) or at_least_float32(kept).dtype == dtype == torch.float32
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[Any]:

@@ -41,13 +41,14 @@ class Attention(Mixer):
             K, V = torch.cat([state[0], K], dim=2), torch.cat([state[1], V], dim=2)
         if not self.window:
             return self.attention(X, cache=(K, V), causal=True), (K, V)
-        first = int(state[2][-1]) + 1 if state else 0
+        first = int(state[2][-1]) if state else 0  # after the positions of the keys stands that of the next token
         positions = newest = torch.arange(first, first + X.shape[1], device=X.device)
         if state:
-            positions = torch.cat([state[2], positions])
+            positions = torch.cat([state[2][:-1], positions])
         Y = self.attention(X, cache=(K, V), mask=self.find_mask(newest, positions))
-        later = self.find_mask(newest[-1:] + 1, positions)[0]  # what the next token attends to
-        return Y, (K[:, :, later], V[:, :, later], positions[later])
+        following = newest[-1:] + 1
+        later = self.find_mask(following, positions)[0]  # what the next token attends to
+        return Y, (K[:, :, later], V[:, :, later], torch.cat([positions[later], following]))
 
     def find_mask(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Who may attend to whom, `(m, n)`, for queries and keys at these positions."""
@@ -56,7 +57,7 @@ class Attention(Mixer):
 
 
 class TopScores(DotProductAttention):
-    """Dot products, of which each query keeps the largest."""
+    """Dot products, of which each query keeps the largest; of equal ones the first."""
 
     fused = False
 
@@ -68,9 +69,9 @@ class TopScores(DotProductAttention):
         """The weights of the keys with the largest scores, among those that a query may attend to."""
         scores = multiply(Q, K.mT) / math.sqrt(Q.shape[-1])  # (batch, h, m, n)
         scores = scores if allowed is None else scores.masked_fill(~allowed, -math.inf)
-        if self.top < scores.shape[-1]:
-            scores = scores.masked_fill(scores.topk(self.top).values[..., -1:] > scores, -math.inf)
-        return scores.softmax(dim=-1).to(Q.dtype)
+        best = scores.argsort(dim=-1, descending=True, stable=True)[..., : self.top]  # (batch, h, m, top)
+        kept = torch.full_like(scores, -math.inf).scatter(-1, best, scores.gather(-1, best))  # (batch, h, m, n)
+        return kept.softmax(dim=-1).to(Q.dtype)
 
 
 class LatentAttention(Mixer):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.attention.numerics import at_least_float32
+from d2lmini.attention.numerics import at_least_float32, without_autocast
 from d2lmini.mixers.mixer import Mixer, State
 
 CHUNK = 16  # tokens that linear attention reads at once
@@ -60,9 +60,11 @@ class Recurrent(Mixer):
 
     def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the state after the last."""
-        several = isinstance(self.layer, nn.LSTM)
-        Y, last = self.layer(X, state if several or state is None else state[0])
-        return Y, last if several else (last,)
+        several, dtype = isinstance(self.layer, nn.LSTM), next(self.layer.parameters()).dtype
+        kept = [part.to(dtype) for part in state or ()]
+        with without_autocast(X.device):  # PyTorch's layers of half precision exist on some devices only
+            Y, last = self.layer(X.to(dtype), None if state is None else tuple(kept) if several else kept[0])
+        return Y.to(X.dtype), last if several else (last,)
 
 
 class LinearAttention(Mixer):
@@ -102,7 +104,7 @@ def make_positive(X: Tensor) -> Tensor:
     It stays so large that no product of two is 0: a query whose weights are all 0 would have no mean.
     """
     lowest = math.log(torch.finfo(X.dtype).tiny) / 2
-    return X.clamp(min=0) + X.clamp(min=lowest, max=0).exp()
+    return torch.where(X > 0, X + 1, X.clamp(min=lowest, max=0).exp())
 
 
 class GatedDelta(Mixer):
@@ -127,7 +129,7 @@ class GatedDelta(Mixer):
     def read(self, X: Tensor, state: State | None) -> tuple[Tensor, State]:
         """The outputs of more tokens, and the matrix of each head, `(batch, h, p, p)`."""
         Q, K, V = self.W_qkv(X).unflatten(2, (3, self.h, -1)).permute(2, 1, 0, 3, 4)  # (m, batch, h, p)
-        Q, K = F.normalize(Q, dim=3), F.normalize(K, dim=3)
+        Q, K = scale_to_one(Q), scale_to_one(K)
         gates, betas = torch.sigmoid(self.gates(X).unflatten(2, (2, self.h, 1)).permute(2, 1, 0, 3, 4))
         S = state[0] if state else X.new_zeros(*K.shape[1:], K.shape[3])  # (batch, h, p, p)
         outputs = []
@@ -137,6 +139,11 @@ class GatedDelta(Mixer):
             S = S + (beta * k)[..., None] * (v - found)[..., None, :]
             outputs.append((q[..., None, :] @ S)[..., 0, :])
         return self.W_o(torch.stack(outputs, dim=1).flatten(2)), (S,)
+
+
+def scale_to_one(X: Tensor) -> Tensor:
+    """Vectors of length 1. The 1e-6 keeps the gradient of a vector of zeros finite, which has no direction."""
+    return X / (X.square().sum(dim=3, keepdim=True) + 1e-6).sqrt()
 
 
 class StateSpace(Mixer):

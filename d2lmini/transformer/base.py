@@ -1,6 +1,7 @@
 """What all stacks share: tokens become vectors with positions, and go through blocks."""
 
-from typing import Any, Unpack
+from collections.abc import Callable
+from typing import Any, Self, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -70,7 +71,7 @@ class Stack(nn.Module):
             raise ValueError("tie=True shares the embeddings with the logits, and an encoder has no logits")
         if not isinstance(positions, RelativePositions):
             check_scheme(positions, num_hiddens, num_heads)
-        self.num_heads = num_heads
+        self.num_heads, self.tie = num_heads, tie
         self.embedding = nn.Embedding(vocab_size, num_hiddens, device=device, dtype=dtype)
         factory: Any = {"device": device, "dtype": dtype}
         self.on_tokens = make_added(positions, num_hiddens, max_len, **factory)
@@ -87,8 +88,15 @@ class Stack(nn.Module):
         if self.writes:
             self.dense = nn.Linear(num_hiddens, vocab_size, not tie, **factory)
         if tie:
-            self.dense.weight = self.embedding.weight
+            make_tie(self)
             nn.init.normal_(self.embedding.weight, std=num_hiddens**-0.5)
+            self.register_load_state_dict_post_hook(make_tie)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        # What comes from the meta device, or is kept in other bits, is a new parameter for each layer.
+        super()._apply(fn, recurse)
+        make_tie(self)
+        return self
 
     def embed(self, tokens: Tensor, start: int | Tensor = 0) -> Tensor:
         """Turn tokens `(batch, steps)` into vectors `(batch, steps, num_hiddens)`, plus what the scheme adds."""
@@ -96,3 +104,9 @@ class Stack(nn.Module):
         X = self.embedding(tokens)  # (batch, steps, num_hiddens)
         X = X if isinstance(self.on_tokens, nn.Identity) else self.on_tokens(X, start)
         return self.dropout(X)
+
+
+def make_tie(stack: Any, _: Any = None) -> None:
+    """Let the logits share the embeddings, if they are tied: also with those that were loaded or moved just now."""
+    if stack.tie:
+        stack.dense.weight = stack.embedding.weight

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.attention.heads import KeysAndValues
-from d2lmini.checks import check_integers, check_shapes, may_autocast, name_shape, name_tensor, read_range
+from d2lmini.attention.numerics import may_go_on
+from d2lmini.checks import check_integers, check_shapes, name_shape, name_tensor, read_range
 
 
 class DecoderState(NamedTuple):
@@ -72,7 +73,7 @@ def check_state(state: DecoderState, tokens: Tensor, blks: nn.ModuleList, crosse
             shape = (batch, layer.num_kv_heads, steps, layer.num_hiddens // layer.num_heads)
             dtype = getattr(getattr(layer.W_k, "weight", None), "dtype", pair[0].dtype)
             for part in pair:
-                if part.shape != shape or not (part.dtype == dtype or may_autocast(part)):
+                if part.shape != shape or not (part.dtype == dtype or may_go_on(part, dtype)):
                     raise ValueError(f"state.{name}[{i}] must be {dtype} {shape}, got {name_tensor(part)}")
 
 

@@ -117,13 +117,6 @@ def test_transpose_output_undoes_it(batch: int, steps: int, width: int, num_head
     assert torch.equal(d2l.transpose_output(d2l.transpose_qkv(X, num_heads), num_heads), X)
 
 
-@pytest.mark.parametrize(("batch", "steps"), [(0, 3), (2, 0)])
-def test_what_is_empty_stays_empty(batch: int, steps: int) -> None:
-    mha, X, lens = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0.0), torch.zeros(batch, steps, 4), torch.zeros(batch).long()
-    output, weights = mha(X, X, X, lens, causal=True, need_weights=True)
-    assert output.shape == mha(X, X, X, causal=True).shape == X.shape and weights.shape == (batch, 2, steps, steps)
-
-
 # ---- self-attention ----
 
 

@@ -1,12 +1,8 @@
 """The layers that are compared, beside layers that do the same."""
 
-from collections.abc import Callable
-
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 import d2lmini as d2l
 from tests.package.costs.sequences import sequence
@@ -28,17 +24,6 @@ def test_a_separable_convolution_is_a_convolution_of_rank_one_kernels() -> None:
     with torch.no_grad():
         full.conv.weight.copy_(separable.across.weight[:, :, None] * separable.along.weight[:, 0][None])
     torch.testing.assert_close(separable(X), full(X))
-
-
-@pytest.mark.parametrize("make", [d2l.Convolution, d2l.SeparableConvolution, d2l.RestrictedSelfAttention])
-def test_autocast_takes_half_precision(make: Callable[[int, int], nn.Module]) -> None:
-    """Inside a model, the layer before hands on bfloat16, whatever the weights."""
-    layer, X = make(4, 3), torch.randn(2, 5, 4)
-    expected = layer(X)
-    with torch.autocast("cpu", torch.bfloat16):
-        torch.testing.assert_close(layer(X.bfloat16()).float(), expected, atol=0.05, rtol=0.05)
-        with pytest.raises(ValueError, match=r"dtype of the weights, torch.float32, got torch.float64"):
-            layer(X.double())
 
 
 test_bad_input_is_refused_by_name = rejected(

@@ -63,16 +63,6 @@ def test_meta_tensors_go_through(name: str) -> None:
 
 
 @every_guest
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_autocast_takes_what_a_layer_before_has_cast(name: str, dtype: torch.dtype) -> None:
-    guest, X = invite(name), example()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = guest(X.to(dtype)).float()
-    tolerance = 0.1 * guest(X).abs().max().item()
-    torch.testing.assert_close(found, guest(X.to(dtype).float()), atol=tolerance, rtol=0.1)
-
-
-@every_guest
 def test_each_example_has_its_own_gradient(name: str) -> None:
     guest, X = invite(name), example()
     parameters = {key: parameter.detach() for key, parameter in guest.named_parameters()}

@@ -50,7 +50,7 @@ KEPT = torch.zeros(2, 2, 3, 4)  # the keys or values of three tokens: (batch, nu
 # States, and what may stand in the place of a cache.
 READ, WRITTEN = READER.step(TOKENS, READER.start(X))[1], WRITER.step(TOKENS, WRITER.start())[1]
 FULL = WRITER.step(TOKENS.expand(2, 10), WRITER.start())[1]
-HALF = tuple((K.half(), V.half()) for K, V in READ.cache)
+DOUBLE = tuple((K.double(), V.double()) for K, V in READ.cache)
 LONGER = (READ.cache[0], tuple(torch.cat([part, part], dim=2) for part in READ.cache[1]))
 
 
@@ -88,7 +88,7 @@ WRONG: list[Row] = [
     (READER.step, "state", {"NoneType": (TOKENS, None), "got 0 and 2": (TOKENS, WRITTEN)}),
     (WRITER.step, "state", {"got 2 and 2": (TOKENS, READ)}),
     (go_on, "state", {"2 and 1": (READ.cache[:1],)}),
-    (go_on, "state.cache[0]", {"(2, 2, 1, 4), got torch.float16": (HALF,)}),
+    (go_on, "state.cache[0]", {"(2, 2, 1, 4), got torch.float64": (DOUBLE,)}),
     (go_on, "state.cache[1]", {"(2, 2, 1, 4), got torch.float32 (2, 2, 2, 4)": (LONGER,)}),
     (keep_padding, "left_padding", {"-1": (TOKENS[0] - 1,), "(2, 1)": (TOKENS,), "list": ([1],)}),
     (lambda n: READER.start(X, left_padding=n), "left_padding", {"batch=2, got (1,)": (TOKENS[0],)}),
