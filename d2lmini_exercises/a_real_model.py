@@ -65,6 +65,12 @@ def write_maps(seed: int, blocks: int, heads: int, n: int, block: int, head: int
     )
 
 
+def find_best_block(maps: Tensor) -> Tensor:
+    block = maps.diagonal(-1, 2, 3).mean((1, 2)).argmax()
+    return torch.stack([block, find(maps[block, None])[1]])
+
+
+BACK = [[0.8, 0.8, 0.1], [0.7, 0.7, 0.7]]  # the largest median, and the largest mean
 exercise(
     "find-previous",
     find,
@@ -72,6 +78,9 @@ exercise(
         write_maps(1, 3, 4, 6, 2, 1, "A[0, 3] += 3 * torch.eye(6); A[1, 0, :, 0] += 3; "),
         write_maps(2, 4, 2, 5, 0, 1),
         write_maps(3, 2, 5, 9, 1, 3, "A[0, 2, 1, 0] += 99; "),
+        f"maps = torch.stack([torch.eye(4) / 5 + torch.diag(torch.tensor(back), -1) for back in {BACK}])[None]",
+        "maps = torch.tensor([[[[1, 0, 0], [0.9, 0.1, 0], [0.5, 0.4, 0.1]], [[1, 0, 0], [0.5, 0.5, 0], [0, 0.6, 0.4]]]])",
+        "maps = torch.tensor([[[[1, 0], [0.6, 0.4]], [[1, 0], [0.6, 0.4]]], [[[1, 0], [0.9, 0.1]], [[1, 0], [0, 1]]]])",
         Case(write_maps(4, 3, 1, 4, 2, 0), edge="one head"),
         Case("maps = torch.tensor([[[[1, 0], [0.2, 0.8]], [[1, 0], [0.6, 0.4]]]])", edge="one token"),
     ),
@@ -83,10 +92,16 @@ exercise(
         "the mean over all tokens: one large weight is not enough": {
             "diagonal": lambda A: A.diagonal(-1, 2, 3).amax(-1, keepdim=True)
         },
+        "that is in how many places it looks back: here the weights themselves count": (
+            {"diagonal": lambda A: (A.argmax(-1)[..., 1:] == torch.arange(A.shape[-1] - 1)).float()},
+            {"diagonal": lambda A: (A.diagonal(-1, 2, 3) > 0.5).float()},
+        ),
+        "the mean, not the median": {"diagonal": lambda A: A.diagonal(-1, 2, 3).median(-1, keepdim=True).values},
+        "one head is best, whatever the others of its block do": find_best_block,
         "the block comes first, then the head": lambda maps: find(maps).flip(0),
     },
     claim="it is the head with the most weight on the token before",
-    verified="the block and the head, for five sizes, whatever the other heads do",
+    verified="the block and the head, for eight sizes, whatever the other heads do",
     hint="print the diagonal below the main one of a single head: how many numbers does it have? Take their mean",
     use=use_pair,
     untried="how fast it is",
@@ -190,7 +205,7 @@ list_in_order(
         "Exercise 18.2",
         "find-previous",
         "where in a map stands the weight that token 5 gives to token 4?",
-        '"Where 270 heads look": there, `found` picks one column for each row',
+        '"Where 270 heads look", which counts places; here the weights themselves are added up',
     ),
     Task(
         "Exercise 18.3",

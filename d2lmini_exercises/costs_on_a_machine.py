@@ -94,6 +94,7 @@ exercise(
         Case(give(2, 1000, 64, 8, 64), NEVER, "no number of texts is enough"),
         Case(give(2, 1000, 16, 8, 64), NEVER, "no number of texts is enough"),
         Case(give(64, 16, 0, 8, 32), "one text may be enough", "one text is enough"),
+        Case(give(2, 200000, 0, 8, 1), "does a search end too soon? Solve for b", "it may take very many texts"),
     ),
     {
         "each text has a cache of its own, and all of them are fetched": ({"per_text": 0}, {"per_text": 0, "once": 1}),

@@ -10,8 +10,8 @@ from torch import Tensor
 from d2lmini_exercises.engine import sandbox
 from d2lmini_exercises.engine.convert import convert_tensor, get_rounding, read_number, read_numbers
 from d2lmini_exercises.engine.differences import tabulate_differences
-from d2lmini_exercises.engine.hints import note_clue
-from d2lmini_exercises.engine.reports import Verdict, WrongAnswer, WrongForm, flatten, name_shape, shorten
+from d2lmini_exercises.engine.hints import RIGHT, UNCHECKED, note_clue
+from d2lmini_exercises.engine.reports import Verdict, WrongAnswer, WrongForm, flatten, name_shape, say, shorten
 from d2lmini_exercises.engine.sandbox import TooLong, is_untouched, keep_state, limit_printing, limit_time
 from d2lmini_exercises.engine.tasks import find_next, name_check
 from d2lmini_exercises.engine.ticks import find_shell, note_tick
@@ -121,11 +121,11 @@ def check(name: str, answer: Any) -> None:
     if verdict.table and find_shell():  # a notebook has its table as a table
         from IPython.display import display  # where there is a shell, there is IPython
 
-        print(verdict.report)
+        say(verdict.report)
         display(verdict.table)
-        print(verdict.clue)
+        say(verdict.clue)
     else:
-        print(verdict)
+        say(verdict)
 
 
 def judge(name: str, answer: Any) -> Verdict:
@@ -160,10 +160,10 @@ def judge(name: str, answer: Any) -> Verdict:
         wrong.stopped = f"{wrong.symptom}: it may have a loop that does not end, or do too much work"
     except BaseException as error:
         if isinstance(error, NotImplementedError) and is_untouched(error, answer):
-            note_clue(name, "")
+            note_clue(name, UNCHECKED)
             return untouched
         wrong = _describe_error(error)
-    note_clue(name, "" if wrong is None else wrong.hint)
+    note_clue(name, RIGHT if wrong is None else wrong.hint)
     if wrong is not None:
         clue = f"  hint: {wrong.hint}" if isinstance(wrong, WrongForm) else f'  for a hint: d2l.hint("{name}")'
         return Verdict("wrong", f"✗ {called}: {wrong.symptom}", wrong.table, clue, wrong.hint, wrong.stopped)

@@ -1,10 +1,12 @@
 """Hints in three steps: a question, a place to look, and what the answer does."""
 
+from d2lmini_exercises.engine.reports import say
 from d2lmini_exercises.engine.tasks import CHAPTERS, find_task
 
 _SHOWN: dict[str, int] = {}  # how many of an exercise's first two hints were shown
-_CLUES: dict[str, str] = {}  # what the newest wrong answer does
-_NONE = "check an answer first: the last hint is about what it does"
+_CLUES: dict[str, str] = {}  # what is to say about the newest answer
+UNCHECKED = "check an answer first: the last hint is about what it does"
+RIGHT = "your newest answer is right: there is nothing to mend in it"
 
 
 def hint(name: str) -> None:
@@ -29,14 +31,14 @@ def hint(name: str) -> None:
         raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(names)}")
     shown = _SHOWN.get(name, 0)
     _SHOWN[name] = min(shown + 1, 2)
-    print(f"hint {shown + 1} of 3: {(task.question, f'see {task.place}', find_clue(name) or _NONE)[shown]}")
+    say(f"hint {shown + 1} of 3: {(task.question, f'see {task.place}', find_clue(name))[shown]}")
 
 
 def note_clue(name: str, clue: str) -> None:
-    """Keep what the newest answer does wrong; nothing, if it is right."""
+    """Keep what is to say about the newest answer."""
     _CLUES[name] = clue
 
 
 def find_clue(name: str) -> str:
-    """What the newest answer does wrong; nothing, if it is right or there is none."""
-    return _CLUES.get(name, "")
+    """What the newest answer does wrong, or that it is right, or that there is none."""
+    return _CLUES.get(name) or UNCHECKED

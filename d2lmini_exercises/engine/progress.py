@@ -1,5 +1,8 @@
 """What a reader has solved, printed chapter by chapter."""
 
+import os
+
+from d2lmini_exercises.engine.reports import say
 from d2lmini_exercises.engine.tasks import CHAPTERS, Task
 from d2lmini_exercises.engine.ticks import find_file, read_ticks
 
@@ -17,15 +20,18 @@ def progress(*, reset: bool = False) -> None:
     """
     path = find_file()
     if path is None:
-        print("Nothing is noted here: this is no notebook, or $D2L_PROGRESS is empty")
+        say("Nothing is noted here: this is no notebook, or $D2L_PROGRESS is empty")
         return
     if reset:
         path.unlink(missing_ok=True)
     ticks = set(read_ticks())
     for chapter, tasks in sorted(CHAPTERS.items(), key=lambda item: int(_number(item[1][0]).split(".")[0])):
         solved = [_number(task) for task in tasks if ticks.issuperset(task.checks.split())]
-        print(f"{chapter}: {len(solved)} of {len(tasks)}" + (f" ({', '.join(solved)})" if solved else ""))
-    print(f"Noted in {path}; d2l.progress(reset=True) deletes it")
+        say(f"{chapter}: {len(solved)} of {len(tasks)}" + (f" ({', '.join(solved)})" if solved else ""))
+    if os.access(path if path.exists() else path.parent, os.W_OK):
+        say(f"Noted in {path}; d2l.progress(reset=True) deletes it")
+    else:
+        say(f"Nothing can be noted in {path}: there is no such folder, or it is closed")
 
 
 def _number(task: Task) -> str:

@@ -1,5 +1,6 @@
 """What a report says about an answer: one line for each value, cut where it is long, whatever the value is."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
@@ -35,6 +36,12 @@ class Verdict:
     def __repr__(self) -> str:
         table = indent(repr(self.table), "  ") if self.table else ""
         return "\n".join(filter(None, [self.report, table, self.clue]))
+
+
+def say(text: object) -> None:
+    """Print; what the output cannot hold, such as a tick in a file of Windows, by its name."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(str(text).encode(encoding, "namereplace").decode(encoding))
 
 
 class WrongAnswer(Exception):

@@ -102,6 +102,9 @@ def test_hints_come_step_by_step_and_the_last_is_about_the_newest_answer(capsys:
         d2l.hint(name)
         told.append(capsys.readouterr().out)
     assert told[-1] != told[-2] and all(line.startswith("hint 3 of 3: ") for line in told[-2:])
+    d2l.check(name, RIGHT[name][0])
+    d2l.hint(name)
+    assert "is right: there is nothing to mend" in capsys.readouterr().out
     with pytest.raises(ValueError, match=r"no exercise named 'heads'; there are .*predict-heads"):
         d2l.hint("heads")
 

@@ -1,12 +1,15 @@
 """What is noted of ticks: a file beside the notebook, or where the reader wants it; nothing of tests and solutions."""
 
+import io
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import d2lmini as d2l
+from d2lmini_exercises import list_exercises
 from d2lmini_exercises.engine import ticks
 from d2lmini_exercises.engine.tasks import CHAPTERS
 from tests.exercises.answers import RIGHT
@@ -76,4 +79,20 @@ def test_a_file_that_is_none_of_ours_stops_nobody(
     assert capsys.readouterr().out.count("✓") == 1 and SOLVED in json.loads(file.read_text("utf-8"))
     monkeypatch.setenv("D2L_PROGRESS", str(tmp_path / "missing" / "mine.json"))
     solve("d2l.check(...)", monkeypatch)
-    assert "✓" in capsys.readouterr().out
+    d2l.progress()
+    out = capsys.readouterr().out
+    assert "✓" in out and "Nothing can be noted in" in out and "\nNoted in" not in out
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "gbk", "ascii"])
+def test_an_output_without_a_tick_gets_its_name(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Windows, a file has the letters of its language only."""
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    for answer in ((1, 2, 3), RIGHT[SOLVED][0]):
+        d2l.check(SOLVED, answer)
+    for name in list_exercises():
+        d2l.hint(name)
+    d2l.progress()
+    sys.stdout.seek(0)
+    out = sys.stdout.read()
+    assert out.startswith(r"\N{BALLOT X} ") and "\n\\N{CHECK MARK} " in out

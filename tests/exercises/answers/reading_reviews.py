@@ -72,6 +72,7 @@ RIGHT: dict[str, list[Any]] = {
 
 WRONG: list[tuple[str, Any, str]] = [
     ("by-luck", lambda n, p: round(0.7 * n), "in place of 50"),
+    ("by-luck", lambda n, p: min(500, enough(n, p)), "from which k on"),
     ("use-luck", [35], "enough(pairs, 0.01)"),
     ("debug-maximum", maximum(filler=-1e9), "smaller than any number"),
     ("debug-maximum", lambda H, lens: H.amin(dim=1) - 1, "what never wins"),
