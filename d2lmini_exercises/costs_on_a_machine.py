@@ -29,6 +29,7 @@ prediction(
             Number(name, right, HEADS): {
                 "keys and values are kept, not one of the two": right / 2,
                 "a number has 2 bytes here": (2 * right, right / 4),
+                "a GiB is 2 to the power of 30 bytes": right * 2**30 / 1e9,
                 "there are 80 layers, each with a cache of its own": right / 80,
             }
             for name, right in (("the cache with 8 heads of keys", 2.5), ("the cache with 64 heads of keys", 20.0))

@@ -379,7 +379,7 @@ list_in_order(
     Task(
         "Exercise 6.4",
         "which-norm",
-        "what does each order make of a stream that is a hundred times as large?",
+        "which of the two orders forgets how large its input was, and where?",
         'formula (6.3) in "Keep what was there": on which path does the norm stand?',
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-IN_PLACE = "an operation that ends in _ works in place, and so do /= and x[...] = y"
+IN_PLACE = "an operation that ends in _ works in place, and so do += or /= and x[...] = y"
 _OF_CONTAINERS = "append, pop, clear, sort, del and x[...] = y change the {kind} itself: work on a copy"
 _OF_MODULES = f"{IN_PLACE}. Its dtype, requires_grad and batch_first stay as they are, too"
 

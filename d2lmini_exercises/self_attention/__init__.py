@@ -14,7 +14,7 @@ list_in_order(
         "Exercise 2.2",
         "causal-self-attention",
         "who asks, who is asked, what is mixed: which matrix makes which of the three?",
-        'formula (2.3) in "Projections: three roles, three matrices"; the mask in "A set, not a sequence"',
+        'formula (2.3) in "Projections: three roles, three matrices"; the mask in "The layer"',
     ),
     Task(
         "Exercise 2.3",

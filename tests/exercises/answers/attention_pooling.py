@@ -149,7 +149,7 @@ WRONG: list[tuple[str, Any, str]] = [
         (
             "masked-attention",
             attend(hide=lambda s, may, fill=fill: s.masked_fill(~may, fill), after=empty_rows),
-            "which number is below every score?",
+            "which number is below every score",
         )
         for fill in (-1e5, -1e38)
     ],
