@@ -1,7 +1,9 @@
 """What a cell shows, compared as text and numbers: the rule by which a notebook is held to its stored outputs.
 
 Two outputs are equal if their text is equal and each of their numbers is: a rounded number within one unit of its last
-printed digit, a whole number exactly, a colour within 2 of 256 in each channel. A run of blanks counts as one, since a
+printed digit, a whole number exactly, a colour within 2 of 256 in each channel. What is named by a number is no number:
+an exercise, a version, a hash. Of a number with an exponent, one unit is little only if two digits are printed; and
+between brackets a comma without a blank divides two numbers. A run of blanks counts as one, since a
 column is as wide as its widest number. Equality of all printed letters would be a wish that no rounding can grant:
 a value beside the middle between two digits is printed as either, however little two machines differ.
 """
@@ -12,8 +14,13 @@ from decimal import Decimal
 from itertools import takewhile, zip_longest
 from typing import Any
 
-COLOUR = r"#[0-9a-fA-F]{6}\b"
-NUMBER = r"(?<![A-Za-z0-9_.])[-+−]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*(?!\.?\d))?(?:e[-+−]?\d+)?(?!\.\d)"
+COLOUR = r'(?:(?<=: )|(?<=[:"]))#[0-9a-fA-F]{6}\b'
+NAMED = ("Exercise", "Figure", "Table", "hapter", "ection", "ersion", "Python", "orch", "NumPy")  # C, S, V or small
+NUMBER = (
+    "".join(f"(?<!{word} )" for word in NAMED)
+    + r"(?<![A-Za-z0-9_.#])(?:(?<![\[(,])[-+−]?\d{1,3}(?:,\d{3})+(?!\d)|[-+−]?\d+)"
+    + r"(?:\.\d*(?!\.?\d))?(?:e[-+−]\d{1,3}(?!\w))?(?!\.\d)"
+)
 TOKEN = re.compile(f"{COLOUR}|{NUMBER}")
 # Of a clip path, a marker, a panel: a name made from all bits of what it stands for.
 NAME = re.compile(r'(?<=["#])[pm][0-9a-f]{10}(?=[")])|\btouch-[0-9a-f]{8}\b')
@@ -53,8 +60,9 @@ def is_close(stored: str, found: str, drawn: bool = False) -> bool:
         return False  # an integer is no rounded number
     one, other = (Decimal(number.replace("−", "-").replace(",", "")) for number in (stored, found))
     unit = min(int(number.as_tuple().exponent) for number in (one, other))
-    whole = unit == 0 and "e" not in stored + found
-    return one == other or (not whole and abs(one - other) <= Decimal(1).scaleb(unit))
+    digits = [len(number.as_tuple().digits) for number, text in ((one, stored), (other, found)) if "e" in text]
+    exact = min(digits) < 2 if digits else unit == 0
+    return one == other or (not exact and abs(one - other) <= Decimal(1).scaleb(unit))
 
 
 def list_differences(stored: str, found: str) -> list[tuple[str, str]]:
