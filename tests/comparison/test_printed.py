@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbformat.v4 import new_output
 
+from tools.notebooks.marks import mark_cells, report
 from tools.notebooks.printed import Printed, compare_outputs
+from tools.notebooks.results import NO_CELL, Result
 
 EQUAL = [
     ("0.841", "0.840"),
@@ -103,3 +105,10 @@ def test_what_differs_is_told_in_both_values() -> None:
     assert far[0][0].endswith("words end") and far[0][1].endswith("words stop")
     raised = new_output("error", ename="ValueError", evalue="no", traceback=["long"])
     assert compare_outputs([stream("1")], [raised]) == [("", "ValueError: no")]
+    assert compare_outputs([raised], [raised]) == [] != compare_outputs([raised], [stream("1")])
+
+
+def test_where_no_cell_was_run_none_is_marked() -> None:
+    result = Result("", "", 1.0, 0, 0, {NO_CELL: [("", "no cell was run")]})
+    page = "<!--cell 0--><!--/-->"
+    assert mark_cells(page, result) == page and "complexity, all code cells" in report({"complexity": result})

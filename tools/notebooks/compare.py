@@ -21,7 +21,17 @@ from tools import ROOT
 from tools.notebooks.marks import mark_pages
 from tools.notebooks.files import list_chapters, list_pages, locate, write
 from tools.releasing.repository import repository_url
-from tools.notebooks.results import RESULTS, Difference, Result, begin_longest, digest_chapter, is_known, read_current
+from tools.notebooks.results import (
+    NO_CELL,
+    RESULTS,
+    Difference,
+    Result,
+    begin_longest,
+    digest_chapter,
+    is_known,
+    name_cell,
+    read_current,
+)
 
 LOGS = ROOT / ".build/log"
 
@@ -54,12 +64,13 @@ def compare(chapter: str) -> Result:
         done = subprocess.run(run, cwd=ROOT, check=False, stdout=file, stderr=subprocess.STDOUT)
     cells, rounded, differs = read_log(log)
     if done.returncode and not differs:
-        differs = {0: [("", f"no cell was run: see {said.relative_to(ROOT)}")]}
+        differs = {NO_CELL: [("", f"no cell was run: see {said.relative_to(ROOT)}")]}
     result = Result(digest, tell_machine(), time.monotonic() - begin, cells, rounded, differs)
     write(RESULTS / f"{chapter}.json", json.dumps(asdict(result)))
-    equal = f"{cells} cells as stored" if not differs else f"{len(differs)} of {cells} cells DIFFER"
+    count = f"{len(differs)} of {cells} cells" if cells else "all cells"
+    equal = f"{count} DIFFER" if differs else f"{cells} cells as stored"
     lines = [f"{locate(chapter).relative_to(ROOT).as_posix()}: {equal}, {result.seconds:.0f} s"]
-    lines += [f"    code cell {cell}: {tell_differences(pairs)}" for cell, pairs in differs.items()]
+    lines += [f"    {name_cell(cell)}: {tell_differences(pairs)}" for cell, pairs in differs.items()]
     print("\n".join(lines), flush=True)
     return result
 

@@ -10,7 +10,7 @@ from html import escape
 
 from tools import ROOT
 from tools.notebooks.files import list_chapters, list_pages, locate, write
-from tools.notebooks.results import Difference, Result, read_current
+from tools.notebooks.results import Difference, Result, name_cell, read_current
 
 SITE = ROOT / "_build/html"
 ABOUT = "book/about.html"
@@ -60,7 +60,7 @@ def report(results: Mapping[str, Result | None]) -> str:
     missing = len(results) - len(known)
     said += f"<p>{missing} notebooks have not been compared here.</p>" if missing else ""
     rows = [
-        f'<li><a href="../{folder}/{chapter}.html#differs-{cell}">{chapter}, code cell {cell}</a>: {tell(pairs)}</li>'
+        f'<li><a href="../{folder}/{chapter}.html#differs-{cell}">{chapter}, {name_cell(cell)}</a>: {tell(pairs)}</li>'
         for chapter, cells_of in differs.items()
         for folder in [locate(chapter).parent.name]
         for cell, pairs in cells_of.items()

@@ -19,7 +19,7 @@ NAMED = ("Exercise", "Figure", "Table", "hapter", "ection", "ersion", "Python", 
 NUMBER = (
     "".join(f"(?<!{word} )" for word in NAMED)
     + r"(?<![A-Za-z0-9_.#])(?:(?<![\[(,])[-+−]?\d{1,3}(?:,\d{3})+(?!\d)|[-+−]?\d+)"
-    + r"(?:\.\d*(?!\.?\d))?(?:e[-+−]\d{1,3}(?!\w))?(?!\.\d)"
+    + r"(?:\.\d*(?!\.?\d))?(?:e[-+−]\d{1,3}(?!\w))?(?!\.\d|e[-+−]\d)"
 )
 TOKEN = re.compile(f"{COLOUR}|{NUMBER}")
 # Of a clip path, a marker, a panel: a name made from all bits of what it stands for.
@@ -73,7 +73,8 @@ def list_differences(stored: str, found: str) -> list[tuple[str, str]]:
     words, others = TOKEN.split(one), TOKEN.split(other)
     if words == others:
         pairs = zip(TOKEN.findall(one), TOKEN.findall(other), strict=True)
-        return [pair for pair in pairs if not is_close(*pair, drawn="<svg" in one)]
+        drawn = "<svg" in one
+        return [pair for pair in pairs if not is_close(*pair, drawn)]
     number = next(number for number, (a, b) in enumerate(zip_longest(words, others)) if a != b)
     pieces = [cut_piece(text, number) for text in (one, other)]
     same = sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], zip(*pieces, strict=False)))
@@ -107,7 +108,7 @@ def is_identical(stored: Iterable[Any], found: Iterable[Any]) -> bool:
 def compare_outputs(stored: Iterable[Any], found: Iterable[Any]) -> list[tuple[str, str]]:
     """What differs between the stored outputs of a cell and those of another run, each difference once."""
     one, other = read_outputs(stored), read_outputs(found)
-    if "error" in other:  # what it showed before it raised does not matter
-        return [("", other["error"])]
+    if "error" in other and other["error"] != one.get("error"):  # what it showed before it raised does not matter
+        return [(one.get("error", ""), other["error"])]
     pairs = [pair for kind in {**one, **other} for pair in list_differences(one.get(kind, ""), other.get(kind, ""))]
     return list(dict.fromkeys(pairs))

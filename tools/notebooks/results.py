@@ -18,6 +18,7 @@ RESULTS = ROOT / ".build/compared"
 CHECKERS = ROOT / "d2lmini_exercises"
 SURROUNDINGS = ("requirements.txt", "conftest.py", "tools/notebooks/kernels.py", "tools/notebooks/printed.py")
 Difference = tuple[str, str]  # what is stored, and what came out here
+NO_CELL = -1  # stands for a code cell where none was run
 
 
 @dataclass
@@ -30,6 +31,11 @@ class Result:
     cells: int
     rounded: int  # cells that differ in a last digit, as the rule allows
     differs: dict[int, list[Difference]]  # by the number of the code cell, counted as nbval counts
+
+
+def name_cell(cell: int) -> str:
+    """The code cell of a difference, or all of them."""
+    return "all code cells" if cell == NO_CELL else f"code cell {cell}"
 
 
 def find_checkers(chapter: str) -> list[Path]:
