@@ -68,7 +68,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     search.write_index(app, folder)
     fonts.write_fonts(folder, folder / "_static/fonts")
     formulas.write_font(folder, folder / "_static/math.woff2")
-    edit_pages(folder, languages.mark_page, theme.hand_phrases)
+    edit_pages(folder, languages.mark_page, theme.hand_phrases, theme.keep_safely)
     description.write_sitemap(app, folder)
     description.store_cover(root, folder)
     panels.stack_figures(app)

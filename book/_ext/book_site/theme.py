@@ -48,6 +48,8 @@ addEventListener("DOMContentLoaded", () => document.querySelectorAll("a[href^='#
 }}));
 </script>"""
 
+# What all other scripts stand on, so that it comes before them.
+KEPT = Path(__file__).resolve().parents[2] / "_static/kept.js"
 # What is printed in columns keeps them and scrolls; all else that is printed wraps, as the sentence of a checker does.
 COLUMNS = re.compile(r"^ *(tensor\(|\[\[)|\S {2,}\S", re.MULTILINE)
 
@@ -95,6 +97,12 @@ def tidy_page(html: str) -> str:
     for old, new in TIDIED.items():
         html = re.sub(old, new, html)
     return re.sub(r'<noscript>\s*<div class="admonition error">.*?</noscript>', NO_SEARCH, html, flags=re.DOTALL)
+
+
+def keep_safely(html: str) -> str:
+    """Begin with the script that makes the memory of a browser safe to use: those of Sphinx and the theme need it."""
+    script = f"<script>{KEPT.read_text('utf-8')}</script>\n"
+    return html if "const KEPT" in html else re.sub(r"<meta charset[^>]*>\n?", lambda meta: meta[0] + script, html, count=1)
 
 
 def hand_phrases(html: str) -> str:

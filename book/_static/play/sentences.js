@@ -12,7 +12,7 @@
     const answer = (laid) => numbers.map((rows) => read(rows, laid));
     const differ = ([one, other]) => one.vote > 0 !== other.vote > 0;
     const all = words.flatMap((_, a) => words.flatMap((_, b) => words.map((_, c) => [a, b, c])));
-    const twice = all.filter((laid) => differ(answer(laid))).length;
+    const apart = new Set(all.filter((laid) => differ(answer(laid))).map((laid) => laid.join("."))), twice = apart.size;
     const name = (word) => [make("span", { lang, className: "word" }, words[word]), " ", make("small", {}, glosses[word])];
     const meaning = (word) => glosses[word] || words[word];
     const tellSense = (vote) => senses[vote > 0 ? 0 : 1];
@@ -47,7 +47,7 @@
     function tell() {
       const told = answer(laid);
       if (differ(told)) KEPT.add("sentences-found", laid.join("."));
-      const found = KEPT.list("sentences-found").length;
+      const found = KEPT.list("sentences-found").filter((laid) => apart.has(laid)).length;
       slots.forEach((slot, i) => {
         slot.replaceChildren(...name(laid[i]));
         slot.setAttribute("aria-pressed", i === place);
