@@ -1,16 +1,18 @@
 // What stays in this browser: guesses, sentences, chapters. A browser may forbid that, or be full: then it stays as
-// long as the page, and no script is stopped, of whoever it is. What is found there may be anything, and other books may lie beside this one.
+// long as the page, and no script is stopped, of whoever it is. What is found there may be anything, and other books
+// may lie beside this one.
 const KEPT = (() => {
   "use strict";
-  const page = new Map(), closed = { getItem: () => null, setItem: () => { throw null; }, removeItem() {} };
-  let store = closed;
-  try { store = localStorage; } catch { /* forbidden */ }
-  const getItem = store.getItem.bind(store), setItem = store.setItem.bind(store), removeItem = store.removeItem.bind(store);
-  Object.defineProperty(window, "localStorage", { value: {
-    getItem: (name) => page.get(name) ?? getItem(name),
-    setItem: (name, text) => { try { setItem(name, text); page.delete(name); } catch { page.set(name, `${text}`); } },
-    removeItem: (name) => { page.delete(name); removeItem(name); },
-  } });
+  for (const kind of ["localStorage", "sessionStorage"]) {
+    const page = new Map();
+    let store = { getItem: () => null, setItem: () => { throw new Error("forbidden"); }, removeItem() {} };
+    try { store = window[kind]; } catch { /* forbidden */ }
+    Object.defineProperty(window, kind, { value: {
+      getItem: (name) => page.get(name) ?? store.getItem(name),
+      setItem: (name, text) => { page.delete(name); try { store.setItem(name, text); } catch { page.set(name, `${text}`); } },
+      removeItem: (name) => { page.delete(name); store.removeItem(name); },
+    } });
+  }
   const book = new URL(document.documentElement.dataset.content_root, location).pathname;
   const read = (name) => localStorage.getItem(book + name) ?? "";
   const write = (name, text) => localStorage.setItem(book + name, text);
