@@ -79,8 +79,9 @@ exercise(
         write_maps(2, 4, 2, 5, 0, 1),
         write_maps(3, 2, 5, 9, 1, 3, "A[0, 2, 1, 0] += 99; "),
         f"maps = torch.stack([torch.eye(4) / 5 + torch.diag(torch.tensor(back), -1) for back in {BACK}])[None]",
-        "maps = torch.tensor([[[[1, 0, 0], [0.9, 0.1, 0], [0.5, 0.4, 0.1]], [[1, 0, 0], [0.5, 0.5, 0], [0, 0.6, 0.4]]]])",
-        "maps = torch.tensor([[[[1, 0], [0.6, 0.4]], [[1, 0], [0.6, 0.4]]], [[[1, 0], [0.9, 0.1]], [[1, 0], [0, 1]]]])",
+        "maps = torch.tensor([[[[1, 0, 0], [0.9, 0.1, 0], [0.5, 0.4, 0.1]], "
+        "[[1, 0, 0], [0.5, 0.5, 0], [0, 0.6, 0.4]]]])",
+        "maps = torch.tensor([[[[1, 0], [0.6, 0.4]]] * 2, [[[1, 0], [0.9, 0.1]], [[1, 0], [0, 1]]]])",
         Case(write_maps(4, 3, 1, 4, 2, 0), edge="one head"),
         Case("maps = torch.tensor([[[[1, 0], [0.2, 0.8]], [[1, 0], [0.6, 0.4]]]])", edge="one token"),
     ),

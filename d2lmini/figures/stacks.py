@@ -158,7 +158,7 @@ def draw_two_memories() -> None:
     axes = open_sheet((5.2, 2.6), xlim=(0, 12), ylim=(0, 5.6))
     draw_box(axes, 5.2, 4.9, 5.4, r"one tile of scores; $m$, $\ell$, $o$", ORANGE)
     draw_box(axes, 5.2, 0.7, 10.0, "queries, keys, values and outputs of all tokens", BLUE)
-    axes.text(8.1, 4.9, "SRAM, 192 KB beside each\nof 108 processors, 19 TB/s", va="center", fontsize=8.5)
+    axes.text(8.1, 4.9, "SRAM, 192 KB beside each of\n108 processors, 19 TB/s together", va="center", fontsize=8.5)
     axes.text(5.2, 0.05, "HBM, 40 GB, 1.6 TB/s", ha="center", va="center", fontsize=8.5)
     draw_arrow(axes, 4.2, 1.1, 4.2, 4.5)
     axes.text(4.0, 2.8, "keys and values, once\nfor each tile of queries", ha="right", va="center", fontsize=8.5)

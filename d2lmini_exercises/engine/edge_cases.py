@@ -15,7 +15,8 @@ EDGES = {
     "F.softmax takes each row's largest away first",
     "outweighed": "what is left for the others after the softmax? A mask after it comes too late, and before it only "
     "minus infinity makes a weight 0. Or has a limit cut them off?",
-    "low scores": "the visible scores are far below 0: which number is below every score, -1e9 too? And is each exp of them 0?",
+    "low scores": "the visible scores are far below 0: which number is below every score, -1e9 too? And is each exp of "
+    "them 0?",
     "rows far apart": "one row's scores are far from another's: is what you take away before each exp that row's own "
     "maximum?",
     "minus infinity": "as long as the maximum is -inf, -inf minus -inf is NaN: what weight has such a pair?",

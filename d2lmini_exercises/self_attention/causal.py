@@ -135,7 +135,7 @@ exercise(
         "the scores are not scaled": {"divide": lambda n, d, p: 1},
         "a score is a sum of p products: you divide by p, not by its root": {"divide": lambda n, d, p: p},
         "the length of the sequence is not the width of the queries": {"divide": lambda n, d, p: n**0.5},
-        "divide by the root of p, the width of the queries after the projection: d is the width before it": {"divide": lambda n, d, p: d**0.5},
+        "the root of p, the width after the projection: d is that before it": {"divide": lambda n, d, p: d**0.5},
         "who asks, and who is asked? You swapped W_q and W_k": lambda X, q, k, v: attend(X, k, q, v),
         "the keys have a projection of their own": lambda X, q, k, v: attend(X, q, q, v),
         "the queries have a projection of their own": lambda X, q, k, v: attend(X, k, k, v),

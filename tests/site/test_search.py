@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.site.checks import find_faults
 from tests.site.pages import FILES, soup
-from tests.site.windows import open_window, wait_until
+from tests.site.windows import ask, open_window
 
 FIRST = {
     "heads learn": "notebooks/what-heads-learn.html",
@@ -18,15 +18,6 @@ FIRST = {
     "苹果 mean": "notebooks/self-attention.html#what-does-mean-here",
     "masked_attention": "notebooks/attention-pooling.html#exercise-1-2-from-an-empty-cell",
 }
-
-
-def ask(window: Any, site: str, query: str) -> list[str]:
-    """Where each result leads, in their order."""
-    window.goto(f"{site}search.html?q={query}")
-    told = "document.querySelector('.search-summary')?.textContent"
-    wait_until(window, f"/Places|No section|not looked for/.test({told})")
-    links: list[str] = window.locator("ul.search li > a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
-    return links
 
 
 def test_the_best_place_comes_first(browser: Any, server: str) -> None:

@@ -60,6 +60,15 @@ def wait_until(window: Any, script: str, argument: Any = None) -> None:
     window.wait_for_function(script, arg=argument)
 
 
+def ask(window: Any, site: str, query: str) -> list[str]:
+    """Where each result of a search leads, in their order."""
+    window.goto(f"{site}search.html?q={query}")
+    told = "document.querySelector('.search-summary')?.textContent"
+    wait_until(window, f"/Places|No section|not looked for/.test({told})")
+    links: list[str] = window.locator("ul.search li > a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    return links
+
+
 def open_page(window: Any, address: str) -> None:
     window.goto(address)
     window.evaluate("document.fonts.ready")  # a page that is left before counts its fonts as not loaded

@@ -101,8 +101,8 @@ def tidy_page(html: str) -> str:
 
 def keep_safely(html: str) -> str:
     """Begin with the script that makes the memory of a browser safe to use: those of Sphinx and the theme need it."""
-    script = f"<script>{KEPT.read_text('utf-8')}</script>\n"
-    return html if "const KEPT" in html else re.sub(r"<meta charset[^>]*>\n?", lambda meta: meta[0] + script, html, count=1)
+    script = "" if "const KEPT" in html else f"<script>{KEPT.read_text('utf-8')}</script>\n"
+    return re.sub(r"<meta charset[^>]*>\n?", lambda meta: meta[0] + script, html, count=1)
 
 
 def hand_phrases(html: str) -> str:

@@ -29,18 +29,6 @@ def _in_float64() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", MIXERS)
-def test_in_parts_it_is_the_same_as_at_once(name: str) -> None:
-    """Also in parts without a token, which leave the state as it is."""
-    mixer, X, state, parts = make(name), torch.randn(2, 40, WIDTH), None, []
-    for part in X.split([0, 7, 1, 0, 1, 20, 11, 0], dim=1):
-        before = state
-        Y, state = mixer.extend(part, state)
-        parts.append(Y)
-        assert part.shape[1] or state is before
-    assert_close(torch.cat(parts, dim=1), mixer(X), atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize("name", MIXERS)
 def test_it_works_where_its_input_is_whatever_the_default_device(name: str) -> None:
     mixer, X = make(name), torch.randn(1, 20, WIDTH)
     expected = mixer(X)

@@ -111,18 +111,21 @@ GOING_ON = {**make_mixers(SIZE), **TINY}
 
 
 def draw_for(model: Any, steps: int) -> Tensor:
-    return torch.zeros(2, steps).long() if hasattr(model, "step") else torch.randn(2, steps, model.d)
+    if hasattr(model, "step"):
+        return torch.zeros(2, steps).long()
+    return torch.randn(2, steps, model.d, dtype=next(model.parameters()).dtype)
 
 
-@pytest.mark.parametrize("name", TINY)
-def test_the_smallest_sizes_work_at_once_and_token_by_token(name: str) -> None:
+@pytest.mark.parametrize("name", GOING_ON)
+def test_in_parts_it_is_the_same_as_at_once(name: str) -> None:
+    """Of the smallest sizes, too, and in parts without a token."""
     torch.manual_seed(0)
-    model = TINY[name]()
-    for steps in range(4):
-        tokens = draw_for(model, steps)
+    model = GOING_ON[name]().double()
+    for parts in ([0], [1], [0, 1, 1, 0], [1, 1, 1]) if name in TINY else ([0, 7, 1, 0, 1, 20, 11, 0],):
+        tokens = draw_for(model, sum(parts))
         whole = read(model, [tokens])
-        assert whole.shape[:2] == (2, steps) and whole.isfinite().all()
-        assert_close(read(model, tokens.split([0] + [1] * steps + [0], dim=1)), whole)
+        assert whole.shape[:2] == (2, sum(parts)) and whole.isfinite().all()
+        assert_close(read(model, tokens.split(parts, dim=1)), whole, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("name", GOING_ON)
