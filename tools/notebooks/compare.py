@@ -99,8 +99,7 @@ def tell_how_to_report() -> str:
 
 def main(chapters: list[str], jobs: int) -> None:
     """Compare the named chapters, all without a name, as many at a time as there are jobs; mark the pages."""
-    for folder in (RESULTS, LOGS):
-        folder.mkdir(parents=True, exist_ok=True)
+    LOGS.mkdir(parents=True, exist_ok=True)
     if unknown := [chapter for chapter in chapters if not locate(chapter).exists()]:
         sys.exit(f"there is no notebooks/{unknown[0]}.ipynb")
     chapters = begin_longest(chapters or [*list_pages(), *list_chapters()])

@@ -220,6 +220,7 @@ def write_all(contents: Mapping[Path, str]) -> int:
     changed = {path: path.with_name(f"{path.name}.new") for path, content in contents.items() if read(path) != content}
     try:
         for path, new in changed.items():
+            new.parent.mkdir(parents=True, exist_ok=True)
             new.write_text(contents[path], "utf-8")
     except BaseException:
         for new in changed.values():

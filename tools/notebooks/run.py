@@ -254,7 +254,6 @@ def try_to(work: Callable[[str], None], name: str) -> str | None:
 
 def main(names: list[str], jobs: int, wanted: str | None, framework: bool) -> None:
     """Bring all that is named up to date; what one of them refuses stops no other."""
-    STAMPS.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
         work = run_framework if framework else lambda name: run(name, wanted)
         refused = [said for said in pool.map(lambda name: try_to(work, name), begin_longest(names)) if said]

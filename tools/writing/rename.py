@@ -89,7 +89,6 @@ def move_chapter(old: str, new: str) -> None:
     for path, target in pairs:
         path.rename(target)
     if fresh:  # what was run under the old name need not be run again
-        STAMPS.mkdir(parents=True, exist_ok=True)
         write(STAMPS / new, digest_chapter(new))
     print(f"{old} is {new}: {len(pairs)} files or folders moved, {changed} changed; now: make notebooks")
 
