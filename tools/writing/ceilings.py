@@ -32,6 +32,7 @@ _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _EXERCISE = re.compile(rf"^### {EXERCISE}.*$", re.MULTILINE)
+_CHOICES = re.compile(rf"(^\*\*{PREDICT}[^\n]*)\n\n(?:\*[^*\n]+\*|(?:- [^\n]*\n?)+)\Z", re.MULTILINE)
 _MARKERS = re.compile("|".join(map(re.escape, (PREDICT, TAKEAWAY, PREREQUISITES, RUNNING_TIME))))
 
 
@@ -78,8 +79,8 @@ def count_words(text: str) -> int:
 
 
 def list_texts(cells: Iterable[Any]) -> list[str]:
-    """The texts of the Markdown cells."""
-    return [cell.source for cell in cells if cell.cell_type == "markdown"]
+    """The texts of the Markdown cells, of a question without what may be chosen."""
+    return [_CHOICES.sub(r"\1", cell.source) for cell in cells if cell.cell_type == "markdown"]
 
 
 def is_picture(cell: Any) -> bool:

@@ -39,6 +39,7 @@ ALWAYS: Hooks = [
 ]
 SITE: Hooks = [
     ("config-inited", 500, [theme.adjust_theme, theme.drop_thebe, description.name_home]),
+    ("source-read", 500, [predictions.mark_guesses]),
     ("doctree-read", 400, [folds.fold_drawing, folds.name_folded_code, folds.drop_machinery]),
     ("doctree-read", 400, [folds.mark_kinds, folds.name_sections, folds.link_pages]),
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
@@ -89,6 +90,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     search_languages["en"] = search.EnglishWithChinese
     app.add_directive("chapter-cards", cards.ChapterCards)
     app.add_directive("play", play.Play)
+    app.add_directive("guess-question", predictions.Part)
+    app.add_directive("guess-answer", predictions.Part)
     app.add_directive("build-report", report.BuildReport)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
     formulas.register(app)
