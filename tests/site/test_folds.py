@@ -6,12 +6,15 @@ from typing import Any
 
 import nbformat
 import pytest
+from book_site.guesses import find_guesses
 from book_site.phrases import PREDICT, SCRIPTS
+from bs4 import BeautifulSoup
 
 from tests.site.checks import check_width
 from tests.site.pages import CHAPTERS, COMPLETE, FILES, soup
 from tests.site.windows import open_page, open_window
 from tools.notebooks.files import NOTEBOOKS
+from tools.teaching.slides.markup import PARSER
 
 FIRST, SECOND = "notebooks/attention-pooling.html", "notebooks/self-attention.html"
 PRINTED = "34.0341"  # the answer to the first prediction of the first chapter
@@ -28,15 +31,19 @@ def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter() -> No
 
 
 @pytest.mark.parametrize("page", CHAPTERS)
-def test_each_prediction_that_a_cell_answers_is_covered(page: str) -> None:
-    notebook = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)
-    text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    asked, covers = len(re.findall(rf"\*\*{PREDICT}(?![A-Za-z0-9_])", text)), soup(page).select("details.guess")
-    assert asked - 3 <= len(covers) <= asked, "few are answered by a sentence instead of a cell"
-    assert asked > 3 or page not in COMPLETE, f"{page}: {asked} predictions"
-    for cover in covers:
-        assert cover.select(".cell_output") and not cover.get("open")
-        assert re.search(PREDICT, soup(page).find(id=cover["data-question"]).get_text())
+def test_each_guess_has_a_card_that_covers_what_answers_it(page: str) -> None:
+    guesses = list(find_guesses(nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)))
+    cards = soup(page).select(".guess-card")
+    assert [card["data-name"] for card in cards] == [guess.key["name"] for guess in guesses]
+    assert len(guesses) > 2 or page not in COMPLETE, f"{page}: {len(guesses)} questions"
+    for card, guess in zip(cards, guesses, strict=True):
+        cover, code = card.find("details", class_="guess"), card.find_next_sibling("details", class_="guess-code")
+        assert cover.select(".cell_output") and cover.find("p", recursive=False) and not cover.get("open")
+        assert card.select_one("p.predict strong").get_text().startswith(PREDICT)
+        assert [item.get_text(strip=True) for item in card.select(":scope > ul > li")] == [
+            BeautifulSoup(PARSER.render(choice), "html.parser").get_text(strip=True) for choice in guess.choices
+        ]
+        assert len(code.select(":scope > .cell")) == len(guess.code) and not code.select(".cell_output")
 
 
 def answer_of(window: Any) -> Any:
@@ -66,23 +73,51 @@ def test_the_switch_uncovers_all_answers_and_is_remembered(browser: Any, server:
         assert not answer_of(window).is_visible() and not window.complaints
 
 
-def test_a_guess_is_kept_and_stands_beside_what_came_out(browser: Any, server: str) -> None:
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("4", "So it is"),
+        ("4.0", "So it is"),
+        ("8/2", "So it is"),
+        ("4.2", "close"),
+        ("−4", "it is 4"),
+        ("40 %", "it is 4"),
+        ("<b>four</b>", "number"),
+    ],
+)
+def test_a_number_is_judged_and_kept(written: str, said: str, browser: Any, server: str) -> None:
     with open_window(browser, server, width=390) as window:
         open_page(window, server + SECOND)
-        together = window.locator("details.guesses")
+        together, field = window.locator("details.guesses"), window.get_by_role("textbox", name=SCRIPTS["guess"]).first
         assert not together.is_visible()
-        window.get_by_role("textbox", name=SCRIPTS["guess"]).first.fill("<b>twelve</b>")
+        field.fill(written)
         window.keyboard.press("Enter")
         cover = window.locator("details.guess[open]")
-        assert f"{SCRIPTS['guessed']} <b>twelve</b>" in cover.inner_text()
-        assert "weights in sevenths" in cover.inner_text()
+        assert said in cover.locator(".guessed").inner_text() and "weights in sevenths" in cover.inner_text()
         open_page(window, server + SECOND)
-        assert window.get_by_role("textbox", name=SCRIPTS["guess"]).first.input_value() == "<b>twelve</b>"
+        assert field.input_value() == written
+        true = said in ("So it is", "close")
+        assert f"{int(true)} of 1" in together.locator("> summary").inner_text()
         together.locator("> summary").press("Enter")
         [row] = together.locator("tbody tr").all()
         cells = [re.sub(r"\s+", " ", text) for text in row.locator("td").all_inner_texts()]
-        assert cells[0].endswith("?") and cells[1] == "<b>twelve</b>" and "weights in sevenths" in cells[2]
-        assert check_width(window) == []
+        assert cells[0].endswith("?") and cells[1:] == [written, "✓ 4" if true else "4"]
+        assert check_width(window) == [] and window.complaints == []
+
+
+def test_a_choice_is_judged_and_kept(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        open_page(window, server + SECOND)
+        card = window.locator(".guess-card[data-kind=choice]").first
+        right = card.get_attribute("data-right")
+        for button in card.locator("button.choice").all():
+            button.press("Enter")
+            told = card.locator(".guessed").inner_text()
+            assert ("So it is" in told) == (button.inner_text() == right) and right in told
+            assert card.locator("[aria-pressed=true]").all_inner_texts() == [button.inner_text()]
+        last = button.inner_text()
+        open_page(window, server + SECOND)
+        assert card.locator("[aria-pressed=true]").all_inner_texts() == [last] and window.complaints == []
 
 
 def test_a_chapter_that_was_read_to_its_end_is_marked_in_this_browser(browser: Any, server: str) -> None:

@@ -53,7 +53,7 @@ def make_edition(notebook: NotebookNode) -> NotebookNode:
 
 
 def make_answers(notebook: NotebookNode) -> NotebookNode:
-    """What the student edition leaves out below each prediction: the question, what comes out, and what is said of it."""
+    """What the student edition leaves out: each prediction, with what comes out and what is said of it."""
     title = notebook.cells[0].source.partition("\n")[0]
     answers = new_notebook(cells=[new_markdown_cell(title)])
     for guess in find_guesses(copy.deepcopy(notebook)):

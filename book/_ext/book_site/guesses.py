@@ -76,7 +76,7 @@ def find_guesses(notebook: NotebookNode) -> Iterator[Guess]:
 
 
 def read_shown(guess: Guess) -> str:
-    """What the code of a question shows: what it prints, its tables, the words in its figures, and their descriptions."""
+    """What the code of a question shows: what it prints, its tables, the words and descriptions of its figures."""
     shown = []
     for cell in guess.code:
         shown.append(str(cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")))
@@ -93,5 +93,6 @@ def is_shown(guess: Guess) -> bool:
     if "rule" not in guess.key:
         numbers = [number.replace(",", "").replace("−", "-") for number in NUMBER.findall(shown)]
         return right in shown if guess.choices else any(float(number) == float(right) for number in numbers)
-    found = re.search(guess.key["rule"], shown)
-    return bool(found) and (not found.groups() or float(found[1].replace(",", "")) == float(right))
+    if not (found := re.search(guess.key["rule"], shown)):
+        return False
+    return not found.groups() or float(found[1].replace(",", "")) == float(right)

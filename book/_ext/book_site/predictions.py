@@ -3,7 +3,6 @@
 The metadata of cells do not reach Sphinx; so, while a notebook is read, directives take their place.
 """
 
-import json
 from html import escape
 
 import nbformat
@@ -60,7 +59,9 @@ def mark_guesses(app: Sphinx, docname: str, source: list[str]) -> None:
 def describe(guess: Guess) -> str:
     """What a script must know, as attributes."""
     key = {"name": guess.key["name"], "right": str(guess.key["right"]), "kind": "choice" if guess.choices else "number"}
-    return "".join(f' data-{name}="{escape(value)}"' for name, value in key.items()) + ' data-bet=""' * ("bet" in guess.key)
+    return "".join(f' data-{name}="{escape(value)}"' for name, value in key.items()) + ' data-bet=""' * (
+        "bet" in guess.key
+    )
 
 
 def is_marker(strong: nodes.strong) -> bool:
