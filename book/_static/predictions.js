@@ -53,15 +53,17 @@
     const guess = { question, answer, right, kind, text: valid(KEPT.read(key)) ? KEPT.read(key) : "" };
     const take = (text) => { guess.text = text; KEPT.write(key, text); tell(); };
     if (card.dataset.bet !== undefined) card.prepend(make("p", { className: "bet" }, make("strong", {}, phrases.bet)));
+    const buttons = list ? [...list.children].map((item, i) => {
+      const words = (item.querySelector(":scope > p") ?? item).childNodes;
+      const button = make("button", { type: "button", className: "choice" }, ...words);
+      button.addEventListener("click", () => { take(texts[i]); answer.open = true; });
+      return button;
+    }) : [];
     if (list) {
-      list.classList.add("choices");
-      [...list.children].forEach((item, i) => {
-        const button = make("button", { type: "button", className: "choice" }, ...item.childNodes);
-        button.addEventListener("click", () => { take(texts[i]); answer.open = true; });
-        item.append(button);
-      });
-      list.setAttribute("role", "group");
-      list.setAttribute("aria-label", phrases.guess);
+      const group = make("div", { className: "choices" }, ...buttons);
+      group.setAttribute("role", "group");
+      group.setAttribute("aria-labelledby", question.id);
+      list.replaceWith(group);
     } else {
       const field = make("input", { type: "text", inputMode: "decimal", value: guess.text, autocomplete: "off" });
       field.setAttribute("aria-describedby", question.id);
@@ -76,7 +78,7 @@
       answer.before(make("label", { className: "guess-field" }, `${phrases.guess} `, field, make("small", {}, ` ${phrases.opens}`)));
     }
     answer.querySelector("summary").after(said);
-    return Object.assign(guess, { said, buttons: list ? [...list.querySelectorAll("button")] : [] });
+    return Object.assign(guess, { said, buttons });
   });
 
   const rows = make("tbody"), summary = make("summary");

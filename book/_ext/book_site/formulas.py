@@ -157,6 +157,13 @@ def keep_together(app: Sphinx, doctree: nodes.document) -> None:
         parent[place] = together
 
 
+def colour_words(app: Sphinx, doctree: nodes.document) -> None:
+    """Give *query*, *key* and *value* their colours where the text sets them off, as where it defines them."""
+    for word in doctree.findall(lambda node: isinstance(node, (nodes.emphasis, nodes.strong))):
+        role = {"queries": "query"}.get(text := word.astext().lower(), text.removesuffix("s"))
+        word["classes"] += [role] if role in ROLES.values() else []
+
+
 def visit_formula(writer: Any, node: nodes.math) -> None:
     """A formula in a line of text."""
     math, _ = convert(writer, node, block=False)
