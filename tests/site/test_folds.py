@@ -1,6 +1,7 @@
 """What a page folds, and what opens it: predictions that wait, and how to run a chapter."""
 
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from book_site.guesses import find_guesses
 from book_site.phrases import PREDICT, SCRIPTS
 
 from tests.site.checks import check_width
-from tests.site.pages import CHAPTERS, COMPLETE, FILES, soup
+from tests.site.pages import CHAPTERS, COMPLETE, FILES, SITE, soup
 from tests.site.windows import open_page, open_window
 from tools.notebooks.files import NOTEBOOKS
 
@@ -24,8 +25,16 @@ def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter() -> No
         sections = [h for h in fold.find_all_previous("h2") if h.find_parent("article")]
         assert not sections, f"{page}: below a first section"
         assert [bool(cell.find(string=re.compile("import"))) for cell in fold.select(".cell")] == [True, True], page
-        downloads = [link["href"].rpartition(".")[2] for link in fold.select("a[download]")[:2]]
-        assert downloads == ["ipynb", "whl"], page
+        (download,) = fold.select("a[download]")
+        with zipfile.ZipFile(SITE / Path(page).parent / download["href"]) as archive:
+            name = Path(page).stem
+            assert {file.rpartition(".")[2] for file in archive.namelist()} == {"ipynb", "whl"}
+            notebook = nbformat.reads(archive.read(f"{name}/{name}.ipynb").decode(), as_version=4)
+        title = soup(page).find("h1").get_text().strip("#¶ \n")
+        assert notebook.cells[0].source.startswith(f"# {title}\n"), page
+        assert not any(
+            re.search(r"\]\((?!https?:|#)", c.source) for c in notebook.cells if c.cell_type == "markdown"
+        ), page
 
 
 @pytest.mark.parametrize("page", CHAPTERS)

@@ -78,6 +78,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     figures.colour_figures(folder)
     figures.size_pictures(folder)
     package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
+    package.pack_notebooks(app, folder)
     weight.lighten_site(folder)
     styles.join_styles(folder)
     edit_pages(folder, fonts.ask_early)

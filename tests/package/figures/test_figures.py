@@ -99,7 +99,7 @@ def test_at_most_six_rows_have_numbers_and_yes_and_no_need_no_scale(n: int, labe
     assert ticks == {int(label) + 0.5: label for label in labels.split()}
 
 
-@pytest.mark.parametrize("cmap", ["Reds", "Blues", "Greys", "viridis"])
+@pytest.mark.parametrize("cmap", ["Purples", "Blues", "Greys", "viridis"])
 @pytest.mark.parametrize(
     ("numbers", "fmt", "written"),
     [
