@@ -43,10 +43,7 @@ def mark_guesses(app: Sphinx, docname: str, source: list[str]) -> None:
     if not source[0].startswith("{"):
         return
     notebook = nbformat.reads(source[0], as_version=4)
-    try:  # TRANSITION
-        guesses = list(find_guesses(notebook))
-    except ValueError:
-        return
+    guesses = list(find_guesses(notebook))
     for guess in guesses:
         name = guess.key["name"]
         wrap(guess.asked, guess.text, name, "question")
