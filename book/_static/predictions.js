@@ -54,6 +54,7 @@
     const take = (text) => { guess.text = text; KEPT.write(key, text); tell(); };
     if (card.dataset.bet !== undefined) card.prepend(make("p", { className: "bet" }, make("strong", {}, phrases.bet)));
     const buttons = list ? [...list.children].map((item, i) => {
+      item.querySelectorAll("a").forEach((link) => link.replaceWith(...link.childNodes));  // a button has no links
       const words = (item.querySelector(":scope > p") ?? item).childNodes;
       const button = make("button", { type: "button", className: "choice" }, ...words);
       button.addEventListener("click", () => { take(texts[i]); answer.open = true; });

@@ -22,6 +22,9 @@ def test_what_is_right_is_what_is_shown(chapter: str) -> None:
     for guess in guesses:
         right, where = str(guess.key.get("right")), f"{chapter}, {guess.question}"
         form = right in guess.choices if guess.choices else re.fullmatch(r"-?\d+(\.\d+)?", right)
+        assert not re.search(r"[$*\[`]", right), (
+            f"{where}: {right!r} is compared with what the page says, as plain words"
+        )
         assert form and {*guess.key} <= {"name", "right", "rule", "bet"}, f"{where}: {guess.key}"
         assert is_shown(guess), f"{where}: the cell does not show {right!r}; give a rule"
         assert not guess.answer.source.rstrip().endswith((":", "：")), f"{where}: the answer leads to the next cell"
