@@ -140,3 +140,25 @@ def test_a_chapter_that_was_read_to_its_end_is_marked_in_this_browser(browser: A
             read.count() == 2 and f"1 of {len(CHAPTERS)} chapters read" in window.locator(".progress-read").inner_text()
         )
         assert window.complaints == []
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_chapter_opens_with_its_picture_and_one_line_about_it(page: str) -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4)
+    tagged = [cell for cell in notebook.cells if "opening" in cell.metadata.get("tags", [])]
+    opening, about = soup(page).select("#opening"), soup(page).select_one(".about-chapter")
+    assert len(opening) == len(tagged) <= 1
+    assert {"Prerequisites", "Run this chapter"} <= {text.strip(": ") for text in about.stripped_strings}
+    assert about.select_one(".cover-switch") and about.find_previous("h1") and not about.find_previous("h2", id=True)
+    if tagged:
+        assert opening[0].find_next_sibling("div") is about and opening[0].find_previous_sibling("p")
+        (place,) = soup(page).select("a[href='#opening']")
+        assert place.find_parent(class_="cell").find(class_="cell_input") or place.find_parent(class_="cell")
+
+
+def test_on_a_phone_the_first_screen_shows_the_opening(browser: Any, server: str) -> None:
+    with open_window(browser, server, width=390, height=844) as window:
+        for page in CHAPTERS:
+            window.goto(FILES + page)
+            if window.locator("#opening").count():
+                assert window.locator("#opening").bounding_box()["y"] < 844 / 2, page
