@@ -14,6 +14,8 @@ from typing import Any
 import jupytext
 import nbformat
 from book_site.guesses import is_answer
+from book_site.opening import ATTACHED, without_opening
+from book_site.phrases import PREREQUISITES
 from jupytext.combine import combine_inputs_with_outputs
 from jupytext.config import load_jupytext_config
 from nbformat import NotebookNode
@@ -92,7 +94,7 @@ def simplify(notebook: NotebookNode) -> NotebookNode:
     plain = copy.deepcopy(notebook)
     plain.cells = [cell for cell in plain.cells if cell.source.strip()]
     for cell in plain.cells:
-        cell.source = cell.source.replace("\r\n", "\n").strip("\n").rstrip()
+        cell.source = without_opening(cell.source.replace("\r\n", "\n").strip("\n").rstrip())
         cell.metadata.get("jupyter", {}).pop("outputs_hidden", None)
         cell.metadata = nbformat.from_dict(
             drop_empty({key: value for key, value in cell.metadata.items() if key in CELL_METADATA})
@@ -102,6 +104,17 @@ def simplify(notebook: NotebookNode) -> NotebookNode:
     kept = {key: plain.metadata[key] for key in ("jupytext", DIGEST) if key in plain.metadata}
     plain.metadata = nbformat.from_dict({**kept, "kernelspec": KERNEL})
     return plain
+
+
+def attach_opening(notebook: NotebookNode) -> None:
+    """Show the figure of the cell with the tag `opening` below the question as well, where no page does it."""
+    tagged = (cell for cell in list_code(notebook) if "opening" in cell.metadata.get("tags", []))
+    figures = ((cell, output["data"]) for cell in tagged for output in cell.outputs if "image/png" in output.get("data", {}))
+    before, prerequisites, after = notebook.cells[0].source.partition(f"**{PREREQUISITES}")
+    for cell, data in figures:
+        alt = re.sub(r"\s+", " ", cell.metadata["mystnb"]["image"]["alt"]).translate(str.maketrans("[]", "()"))
+        notebook.cells[0].source = f"{before}![{alt}]({ATTACHED})\n\n{prerequisites}{after}"
+        notebook.cells[0]["attachments"] = {ATTACHED.partition(":")[2]: {"image/png": data["image/png"]}}
 
 
 def to_text(notebook: NotebookNode) -> str:

@@ -1,5 +1,7 @@
 """The first screen of a chapter: its question, the picture that asks it, and in one line how to run it."""
 
+import re
+
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -8,6 +10,12 @@ from book_site.phrases import PREREQUISITES, SHOWN_ABOVE
 from .folds import is_cell, raw
 
 OPENING = "tag_opening"  # what myst-nb makes of the tag of the cell
+ATTACHED = "attachment:opening.png"  # where a notebook has the picture as well
+
+
+def without_opening(text: str) -> str:
+    """A text without the picture that a notebook has below its question."""
+    return re.sub(rf"!\[[^\]]*\]\({ATTACHED}\)\n\n", "", text)
 
 
 def open_with_picture(app: Sphinx, doctree: nodes.document) -> None:
