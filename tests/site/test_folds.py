@@ -33,7 +33,7 @@ def test_set_up_and_imports_are_folded_below_the_ways_to_run_the_chapter() -> No
         title = soup(page).find("h1").get_text().strip("#¶ \n")
         assert notebook.cells[0].source.startswith(f"# {title}\n"), page
         assert not any(
-            re.search(r"\]\((?!https?:|#)", c.source) for c in notebook.cells if c.cell_type == "markdown"
+            re.search(r"\]\((?!https?:|#|attachment:)", c.source) for c in notebook.cells if c.cell_type == "markdown"
         ), page
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import nbformat
+from book_site.opening import without_opening
 from book_site.phrases import EXERCISE, EXERCISES, PREDICT, PREREQUISITES, RUNNING_TIME, SOLUTION, TAKEAWAY
 
 from tools.notebooks.files import NEEDS_MODEL, NOTEBOOKS, is_aside
@@ -59,6 +60,7 @@ def read(name: str) -> Chapter:
     """Sort the cells of a stored notebook."""
     chapter, below = Chapter(), False
     cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
+    cells[0].source = without_opening(cells[0].source)
     boxed = any(cell.cell_type == "markdown" and NEEDS_MODEL in cell.metadata.get("tags", []) for cell in cells)
     boxed = boxed and name not in OF_ONE_EVENT
     for cell in cells:
