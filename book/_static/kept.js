@@ -13,7 +13,8 @@ const KEPT = (() => {
       removeItem: (name) => { page.delete(name); store.removeItem(name); },
     } });
   }
-  const book = new URL(document.documentElement.dataset.content_root, location).pathname;
+  const VERSION = 1;  // of what the names below mean: a new one begins with nothing
+  const book = `${new URL(document.documentElement.dataset.content_root, location).pathname}${VERSION}/`;
   const read = (name) => localStorage.getItem(book + name) ?? "";
   const write = (name, text) => localStorage.setItem(book + name, text);
   function list(name) {

@@ -26,7 +26,8 @@ _MOST_BYTES = 36 * 1024  # of a panel: a notebook holds several, and every reade
 
 _STYLE = """\
 --hue:color-mix(in oklab,currentColor 30%,#3584e4);--hue2:color-mix(in oklab,currentColor 30%,#e66100);
---pale:color-mix(in oklab,currentColor 22%,transparent);color:inherit;line-height:1.4;max-width:36rem;
+--pale:color-mix(in oklab,currentColor 22%,transparent);--weight:color-mix(in oklab,currentColor 30%,#7a52c7);
+color:inherit;line-height:1.4;max-width:36rem;
 p{margin:.25rem 0;color:inherit}
 fieldset{border:0;margin:.5rem 0;padding:0;min-width:0}
 legend{float:none;width:auto;margin:0;padding:0;font-size:inherit;color:inherit}
@@ -55,9 +56,9 @@ details::details-content{content-visibility:visible;block-size:auto}}
 .now [class*=" "]{grid-row:2}.tables [class^=a]{display:table!important;grid-area:1/1}
 .bars{width:100%;table-layout:fixed}.bars :is(td,th){text-align:center}
 .bars td[style]::before{content:"";display:block;height:6rem;
-background:linear-gradient(var(--pale) calc(100% - 100%*var(--w)),var(--hue) 0)}}
+background:linear-gradient(var(--pale) calc(100% - 100%*var(--w)),var(--weight) 0)}}
 @media print{fieldset,.now{display:none}table{display:inline-table;margin-right:2rem;vertical-align:top}}
-@media(forced-colors:active){--hue:Highlight;--hue2:LinkText;--pale:GrayText;--mark:none;
+@media(forced-colors:active){--hue:Highlight;--weight:Highlight;--hue2:LinkText;--pale:GrayText;--mark:none;
 label{--pale:ButtonBorder}.bars{--pale:Canvas}.bars td::before{forced-color-adjust:none;border:1px solid CanvasText}}
 """.replace("\n", "")
 

@@ -32,7 +32,7 @@ def show_heatmaps(
     ylabel: str,
     titles: Sequence[str] | None = None,
     figsize: tuple[float, float] = (2.5, 2.5),
-    cmap: str = "Reds",
+    cmap: str = "Purples",
     *,
     xticklabels: Sequence[str] | None = None,
     yticklabels: Sequence[str] | None = None,
@@ -51,7 +51,7 @@ def show_heatmaps(
         ylabel: what the rows of a matrix are, for example `"Queries"`.
         titles: a title for each column of the grid.
         figsize: width and height of the figure in inches.
-        cmap: name of a matplotlib colour map.
+        cmap: name of a matplotlib colour map; weights of attention have the one that stands here.
         xticklabels: a name for each column of a matrix; by default some of them are numbered.
         yticklabels: a name for each row of a matrix.
         fmt: how to write the number into each cell, for example `".2f"`; by default there is a scale beside the maps,

@@ -10,20 +10,23 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from itertools import repeat
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from torch import Tensor
 
 from d2lmini.checks import check_names
 
 __all__ = ["plot", "use_svg_display"]
 
+_LINE, _AROUND = 0.17, 0.6  # inches: from one name to the next, and of a figure outside its axes
 _FEW_POINTS = 12  # up to this many, each point gets a mark: it was measured, the line between was not
 
 
@@ -50,7 +53,7 @@ def plot(
         Y: ordinates: a sequence, or a list of sequences. Tensors and arrays of two dimensions count as lists of rows.
         xlabel: label of the x-axis.
         ylabel: label of the y-axis.
-        legend: one name per line, or none.
+        legend: one name per line, written at its end, or none.
         xlim: limits of the x-axis.
         ylim: limits of the y-axis.
         xscale: `"linear"` or `"log"`, as in matplotlib. With few points, a logarithmic axis has its ticks at them.
@@ -79,7 +82,38 @@ def plot(
         axes.set_xticks(measured, [f"{point:g}" for point in measured])
         axes.set_xticks([], minor=True)
     if legend is not None:
-        axes.legend()
+        name_lines(axes)
+
+
+def name_lines(axes: Axes) -> None:
+    """Write the name of each line beside its end, in its colour: nobody needs to match colours with a legend.
+
+    Names that would lie on each other are moved apart, from below; those that then stand too high, from above.
+    """
+    named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    gap = _LINE / (axes.figure.get_size_inches()[1] - _AROUND)  # type: ignore[union-attr]
+    places = [round(min(1.0, max(0.0, find_end(axes, line))), 3) for line in named]
+    order = sorted(range(len(named)), key=lambda i: (places[i], -i))
+    for below, above in pairwise(order):
+        places[above] = max(places[above], places[below] + gap)
+    limit = 1.0
+    for i in reversed(order):
+        places[i] = min(places[i], limit)
+        limit = places[i] - gap
+    for line, place in zip(named, places, strict=True):
+        axes.annotate(
+            str(line.get_label()), (1, round(place, 3)), (5, 0), "axes fraction", "offset points",
+            color=line.get_color(), va="center", annotation_clip=False,
+        )  # fmt: skip
+
+
+def find_end(axes: Axes, line: Line2D) -> float:
+    """How high a line ends, as a part of the height of its axes."""
+    points = np.asarray(line.get_xydata(), dtype=float)
+    low, high = axes.get_xlim()
+    seen = points[np.isfinite(points).all(axis=1) & (low <= points[:, 0]) & (points[:, 0] <= high)]
+    end = seen[-1] if len(seen) else (0.0, 0.0)
+    return float(axes.transAxes.inverted().transform(axes.transData.transform(end))[1])
 
 
 @cache

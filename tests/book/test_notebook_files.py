@@ -33,6 +33,7 @@ from tools.notebooks.files import (
     NEEDS_MODEL,
     TEXTS,
     find_cover,
+    hide,
     is_notebook,
     list_answers,
     locate,
@@ -47,7 +48,7 @@ MOST_KIB = 640
 LONGEST_CODE_LINE = 84
 MOST_CODE_LINES = 30
 
-TAGS = {"cover", "hide-input", NEEDS_MODEL} | ASIDE
+TAGS = {"answer", "cover", "hide-input", "opening", NEEDS_MODEL} | ASIDE
 
 PUBLISHERS = r"(arxiv|doi|jstor|aclanthology|jmlr)\.org|mlr\.press|openreview\.net"
 
@@ -253,8 +254,11 @@ def test_the_notebook_is_small(chapter: str) -> None:
 @each_notebook
 def test_what_answers_a_prediction_is_collapsed_in_jupyter(chapter: str) -> None:
     notebook = read(chapter)
-    hidden = [cell.id for cell in notebook.cells if cell.metadata.get("jupyter", {}).get("outputs_hidden")]
-    assert hidden == [cell.id for cell in list_answers(notebook)]
+    answers = list(list_answers(notebook))
+    hidden = [cell.id for cell in notebook.cells if cell.metadata.get("jupyter", {}).get(hide(cell))]
+    assert [name for name in hidden if name in {cell.id for cell in answers}] == [cell.id for cell in answers]
+    folded = [cell for cell in notebook.cells if cell.cell_type == "code" and cell not in answers]
+    assert not any(cell.metadata.get("jupyter", {}).get("outputs_hidden") for cell in folded)
 
 
 @each_notebook

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from book_site.opening import without_opening
 from book_site.phrases import EXERCISE, name_numbers
 
 NUMBER = re.compile(r"(?<![A-Za-z0-9_.^{])[0-9][0-9,]*(?:\.[0-9]+)?(?![A-Za-z0-9_])")  # 误差只剩37.5倍
@@ -44,7 +45,7 @@ def find_numbers(notebook: Any) -> Iterator[Told]:
     for i, cell in enumerate(notebook.cells):
         if cell.cell_type != "markdown":
             continue
-        text = _NO_SENTENCE.sub(lambda found: " " * len(found[0]), cell.source)
+        text = _NO_SENTENCE.sub(lambda found: " " * len(found[0]), without_opening(cell.source))
         for found in NUMBER.finditer(text):
             written = found[0].rstrip(",")
             share = text[found.start() + len(written) :].lstrip().startswith(("%", "％"))

@@ -126,7 +126,7 @@ def test_the_wheel_that_comes_with_the_pages_is_enough(colab: Path, fork: Path, 
 
 def test_without_wheel_and_address_the_setup_cell_says_what_to_do(colab: Path, fork: Path, tmp_path: Path) -> None:
     [error] = play(colab, fork, [nbformat.v4.new_code_cell(NAMELESS)], tmp_path)
-    assert error.startswith("ImportError: d2lmini, the package of this book, is not here. Put its file")
+    assert error.startswith("ImportError: The package of this book, d2lmini, is not here: put its file")
 
 
 @pytest.mark.thorough

@@ -1,6 +1,7 @@
 """The student edition: no solution is left in it, and it runs by itself."""
 
 import doctest
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from book_site.phrases import PREDICT
+from book_site.guesses import find_guesses, is_answer
 
 from tools.notebooks.files import NOTEBOOKS
 from tools.releasing.repository import repository_url, setup_cell
@@ -67,7 +68,8 @@ def test_no_line_of_a_solution_is_left(edition: Path, chapter: str) -> None:
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_all_else_is_there(edition: Path, chapter: str) -> None:
     original, copy = read(NOTEBOOKS, chapter), read(edition / "notebooks", chapter)
-    assert [cell.source for cell in copy.cells] == [cell.source for cell in original.cells if not is_solution(cell)]
+    kept = [cell for cell in original.cells if not is_solution(cell) and not is_answer(cell)]
+    assert [cell.source for cell in copy.cells] == [cell.source for cell in kept]
     code = [cell for cell in copy.cells if cell.cell_type == "code"]
     assert code[0].source == setup_cell(repository_url())
     checked = [cell for cell in code if "d2l.check(" in cell.source]
@@ -78,11 +80,21 @@ def test_all_else_is_there(edition: Path, chapter: str) -> None:
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_what_is_to_be_predicted_is_not_shown_and_all_else_is(edition: Path, chapter: str) -> None:
-    original = [cell for cell in read(NOTEBOOKS, chapter).cells if not is_solution(cell)]
-    changed = [i for i, cell in enumerate(read(edition / "notebooks", chapter).cells) if cell != original[i]]
-    asked = [i for i, cell in enumerate(original) if cell.source.split("\n\n")[-1].startswith(f"**{PREDICT}")]
-    assert asked and {max(j for j in asked if j < i) for i in changed} == {*asked}
-    assert all(not read(edition / "notebooks", chapter).cells[i].outputs for i in changed)
+    whole, copy, answers = (read(place, chapter) for place in (NOTEBOOKS, edition / "notebooks", edition / "answers"))
+    guesses = list(find_guesses(whole))
+    asked = {cell.id for guess in guesses for cell in guess.code}
+    by_id = {cell.id: cell for cell in copy.cells}
+    for cell in whole.cells:
+        if cell.id in asked:
+            assert by_id[cell.id].source == cell.source and not by_id[cell.id].outputs
+        elif not (is_solution(cell) or is_answer(cell)):
+            assert by_id[cell.id] == cell
+    assert guesses and not any("guess" in cell.metadata or is_answer(cell) for cell in copy.cells)
+    said = [cell.source for cell in answers.cells]
+    assert all(guess.text in said and guess.answer.source in said for guess in guesses)
+    assert {json.dumps(cell.outputs) for guess in guesses for cell in guess.code} <= {
+        json.dumps(cell.get("outputs")) for cell in answers.cells
+    }
 
 
 def test_links_lead_somewhere(edition: Path) -> None:

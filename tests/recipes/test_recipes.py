@@ -20,7 +20,7 @@ PAGE = (ROOT / "book/extending.md").read_text("utf-8")
 # A block of code, in as many backticks as it takes, and its caption if it has one.
 BLOCK = re.compile(r"^(`{3,})\{code-block\} (\w+)\n(?::caption: ([^\n]+)\n)?(.*?)^\1$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"(?P<file>[\w./-]+)(?:, (?P<how>at the end|below|above)(?: (?P<line>.+))?)?")
-RECIPES_BY_DAY = ["A chapter", "An exercise"]
+RECIPES_BY_DAY = ["A chapter", "A question to predict", "An exercise"]
 RECIPES_BY_NIGHT = ["A figure", "A word, and its translation", "An instrument", "A position scheme"]  # after those
 CHECKS = ["ruff check .", "ruff format --check .", "pytest -q -m 'not thorough' tests/book tests/chapters"]
 NEW = "notebooks/my-chapter.html"

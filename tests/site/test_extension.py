@@ -8,10 +8,12 @@ from types import SimpleNamespace
 import pytest
 import tinycss2
 from book_site import formulas
-from book_site.formulas import set_formula
+from book_site.formulas import read_second_meanings, set_formula
 from book_site.phrases import read_language, read_phrases
 from book_site.styles import Site, keep_used
 from docutils import nodes
+
+from tools import ROOT
 
 SPACE, CALL = '<mspace width="0.1667em" />', "<mo>\u2061</mo>"
 CALL_SPACE = CALL.replace("<mo>", '<mo rspace="0.1667em">')
@@ -28,6 +30,9 @@ FORMULAS = {
     r"a\sin b": f"<mi>a</mi>{SPACE}<mi>sin</mi>{CALL_SPACE}<mi>b</mi>",
     r"\cos(x)": f"<mi>cos</mi>{CALL}<mo",
     r"\text{d\_model}": "<mtext>d_model</mtext>",
+    "QK": '<mi class="query">Q</mi><mi class="key">K</mi>',
+    "v_k": '<msub><mi class="value">v</mi><mi>k</mi></msub>',
+    "W_q + W_o": '<msub class="query"><mi>W</mi><mi>q</mi></msub><mo>+</mo><msub><mi>W</mi><mi>o</mi></msub>',
 }
 # Selectors that stay, and others: a page has no name that they must find.
 KEPT = [".cell .note", "#main > p", ".cell:not(.gone)", ":is(.gone, .cell) p", "a[href='x.gone']", r".sm\:gone"]
@@ -44,13 +49,15 @@ RULES = {
 
 def test_a_formula_holds_what_its_tex_means() -> None:
     assert {tex: part for tex, part in FORMULAS.items() if part not in set_formula(tex)[0]} == {}
+    assert "class" not in set_formula("2k + 1", other=read_second_meanings(ROOT / "book/notation.md")["complexity"])[0]
 
 
 @pytest.mark.parametrize("tex", [r"\nonsense{x}", "a & b", "a_"])
 def test_what_cannot_be_set_is_a_warning_and_stays_as_it_was_written(tex: str, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings: list[str] = []
     monkeypatch.setattr(formulas.LOGGER, "warning", lambda text, *parts, location: warnings.append(text % parts))
-    writer = SimpleNamespace(config=SimpleNamespace(formulas_described=False))
+    builder = SimpleNamespace(current_docname="notebooks/mini", srcdir=str(ROOT))
+    writer = SimpleNamespace(config=SimpleNamespace(formulas_described=False), builder=builder)
     assert formulas.convert(writer, nodes.math("", tex), block=False) == (escape(tex), "")
     assert len(warnings) == 1 and tex in warnings[0]
 

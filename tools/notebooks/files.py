@@ -13,7 +13,9 @@ from typing import Any
 
 import jupytext
 import nbformat
-from book_site.phrases import PREDICT
+from book_site.guesses import is_answer
+from book_site.opening import ATTACHED, without_opening
+from book_site.phrases import PREREQUISITES
 from jupytext.combine import combine_inputs_with_outputs
 from jupytext.config import load_jupytext_config
 from nbformat import NotebookNode
@@ -24,7 +26,7 @@ TEXTS, NOTEBOOKS = ROOT / "book", ROOT / "notebooks"
 PAGES = ROOT / "pages"  # notebooks that are no chapters: no number, no exercises, no deck
 FRAMEWORKS = ROOT / "frameworks"  # the same layer elsewhere: text and notebook side by side
 COVER = TEXTS / "_static" / "cover.svg"
-CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed"}
+CELL_METADATA = {"tags", "mystnb", "jupyter", "cellView", "slideshow", "jp-MarkdownHeadingCollapsed", "guess"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ASIDE = {"solution", "check"}  # the tags of what is folded: the main line of a chapter stands without it
 NEEDS_MODEL = "needs-model"  # the tag of what is measured in a real model: the main line stands without it, too
@@ -71,40 +73,55 @@ def drop_empty(metadata: Any) -> Any:
 
 
 def list_answers(notebook: NotebookNode) -> Iterator[NotebookNode]:
-    """The code cells right below a prediction: what comes out answers it."""
-    asked = False
+    """What answers a prediction: the prose with that tag, and the code right above it."""
+    above: list[NotebookNode] = []
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            asked = cell.source.rstrip().rpartition("\n\n")[2].startswith(f"**{PREDICT}")
-        elif asked:
-            yield cell
+        if is_answer(cell):
+            yield from [*above, cell]
+        above = [*above, cell] if cell.cell_type == "code" else []
+
+
+def hide(cell: NotebookNode) -> str:
+    """What Jupyter collapses of a cell that answers: what comes out, or all of the prose."""
+    return "outputs_hidden" if cell.cell_type == "code" else "source_hidden"
 
 
 def simplify(notebook: NotebookNode) -> NotebookNode:
     """A copy that says the same in one way, whichever program saved it, on whose machine, and whoever ran it.
 
-    In Jupyter what answers a prediction is collapsed, and nothing else that comes out.
+    In Jupyter what answers a prediction is collapsed, output and prose, and nothing else.
     """
     plain = copy.deepcopy(notebook)
     plain.cells = [cell for cell in plain.cells if cell.source.strip()]
     for cell in plain.cells:
-        cell.source = cell.source.replace("\r\n", "\n").strip("\n").rstrip()
+        cell.source = without_opening(cell.source.replace("\r\n", "\n").strip("\n").rstrip())
+        cell.metadata.get("jupyter", {}).pop("outputs_hidden", None)
         cell.metadata = nbformat.from_dict(
             drop_empty({key: value for key, value in cell.metadata.items() if key in CELL_METADATA})
         )
-        cell.metadata.get("jupyter", {}).pop("outputs_hidden", None)
     for cell in list_answers(plain):
-        cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True
+        cell.metadata.setdefault("jupyter", {})[hide(cell)] = True
     kept = {key: plain.metadata[key] for key in ("jupytext", DIGEST) if key in plain.metadata}
     plain.metadata = nbformat.from_dict({**kept, "kernelspec": KERNEL})
     return plain
+
+
+def attach_opening(notebook: NotebookNode) -> None:
+    """Show the figure of the cell with the tag `opening` below the question as well, where no page does it."""
+    tagged = (cell for cell in list_code(notebook) if "opening" in cell.metadata.get("tags", []))
+    figures = ((cell, output["data"]) for cell in tagged for output in cell.outputs if "image/png" in output.get("data", {}))
+    before, prerequisites, after = notebook.cells[0].source.partition(f"**{PREREQUISITES}")
+    for cell, data in figures:
+        alt = re.sub(r"\s+", " ", cell.metadata["mystnb"]["image"]["alt"]).translate(str.maketrans("[]", "()"))
+        notebook.cells[0].source = f"{before}![{alt}]({ATTACHED})\n\n{prerequisites}{after}"
+        notebook.cells[0]["attachments"] = {ATTACHED.partition(":")[2]: {"image/png": data["image/png"]}}
 
 
 def to_text(notebook: NotebookNode) -> str:
     """The one text that stands for a notebook."""
     plain = simplify(notebook)
     for cell in list_answers(plain):  # that follows from the text
-        cell.metadata["jupyter"].pop("outputs_hidden")
+        cell.metadata["jupyter"].pop(hide(cell))
         cell.metadata = nbformat.from_dict(drop_empty(cell.metadata))
     return jupytext.writes(plain, fmt="md:myst", config=load_jupytext_config(str(TEXTS / "any.md")))
 

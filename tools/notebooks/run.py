@@ -30,6 +30,7 @@ from tools.notebooks.files import (
     FRAMEWORKS,
     KERNEL,
     TEXTS,
+    attach_opening,
     bears_noise,
     choose,
     digest,
@@ -115,6 +116,7 @@ def finish(notebook: NotebookNode) -> None:
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
     describe_figures(notebook)
     collapse_in_colab(notebook)
+    attach_opening(notebook)
     notebook.metadata[DIGEST] = digest(notebook)
 
 

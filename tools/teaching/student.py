@@ -12,13 +12,15 @@ import zipfile
 from pathlib import Path
 
 import nbformat
+from book_site.guesses import find_guesses
 from book_site.package import build_wheel
 from jinja2 import Template
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tools import ROOT
-from tools.notebooks.files import DIGEST, FRAMEWORKS, NOTEBOOKS, PAGES, TEXTS, is_notebook, list_answers
+from tools.notebooks.files import DIGEST, FRAMEWORKS, NOTEBOOKS, PAGES, TEXTS, is_notebook
 from tools.teaching.marking.plan import read_book
 
 ARCHIVE = "attention-measured-student"
@@ -36,16 +38,29 @@ def write_otter_tests(folder: Path) -> None:
 
 
 def make_edition(notebook: NotebookNode) -> NotebookNode:
-    """A copy without solutions and without what comes out below a prediction: whoever reads it runs these cells.
+    """A copy without solutions and without what answers a prediction: whoever reads it runs these cells.
 
     It no longer claims to be made from the text of the chapter.
     """
-    remover = TagRemovePreprocessor(enabled=True, remove_cell_tags={"solution"})
-    edition, _ = remover.preprocess(copy.deepcopy(notebook), {})
+    edition = copy.deepcopy(notebook)
+    for guess in find_guesses(edition):
+        for cell in guess.code:
+            cell.outputs, cell.execution_count = [], None
+    remover = TagRemovePreprocessor(enabled=True, remove_cell_tags={"solution", "answer"})
+    edition, _ = remover.preprocess(edition, {})
     edition.metadata.pop(DIGEST, None)
-    for cell in list_answers(edition):
-        cell.outputs, cell.execution_count = [], None
     return edition
+
+
+def make_answers(notebook: NotebookNode) -> NotebookNode:
+    """What the student edition leaves out: each prediction, with what comes out and what is said of it."""
+    title = notebook.cells[0].source.partition("\n")[0]
+    answers = new_notebook(cells=[new_markdown_cell(title)])
+    for guess in find_guesses(copy.deepcopy(notebook)):
+        for cell in guess.code:
+            cell.metadata["jupyter"] = {"source_hidden": True}
+        answers.cells += [new_markdown_cell(guess.text), *guess.code, new_markdown_cell(guess.answer.source)]
+    return answers
 
 
 def list_pages(notebooks: list[NotebookNode]) -> list[Path]:
@@ -63,11 +78,13 @@ def main(place: Path = ROOT) -> None:
     target = place / "student"
     for old in (target, place / "otter"):
         shutil.rmtree(old, ignore_errors=True)
-    editions = {path.name: make_edition(nbformat.read(path, 4)) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-    for folder in ("notebooks", "book", "frameworks", "pages"):
+    chapters = {path.name: nbformat.read(path, 4) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    editions = {name: make_edition(chapter) for name, chapter in chapters.items()}
+    for folder in ("notebooks", "book", "frameworks", "pages", "answers"):
         (target / folder).mkdir(parents=True)
     for name, edition in editions.items():
         nbformat.write(edition, target / "notebooks" / name)
+        nbformat.write(make_answers(chapters[name]), target / "answers" / name)
     beside = [*FRAMEWORKS.glob("*.ipynb"), *PAGES.glob("*.ipynb")]
     for path in beside:
         shutil.copy(path, target / path.parent.name)

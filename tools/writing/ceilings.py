@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import nbformat
+from book_site.opening import without_opening
 from book_site.phrases import EXERCISE, EXERCISES, PREDICT, PREREQUISITES, RUNNING_TIME, SOLUTION, TAKEAWAY
 
 from tools.notebooks.files import NEEDS_MODEL, NOTEBOOKS, is_aside
@@ -24,14 +25,23 @@ from tools.teaching.slides.blocks import read_blocks
 CEILINGS = {"words": 1600, "cells": 18, "lines": 170, "long": 1, "opening": 150, "pictures": 7, "columns": 4}
 CEILINGS |= {"paragraph": 80, "questions": 1, "asserts": 0, "concepts": 14}
 CEILINGS |= {"exercises": 5, "statement": 60, "solution": 80}
-CEILINGS |= {"box words": 80, "box cells": 1, "box lines": 12}
+CEILINGS |= {"box words": 80, "box cells": 1, "box lines": 12, "takeaways": 7}
+FLOORS = {"pictures": 4, "takeaways": 5, "guesses": 3, "bets": 1}  # of a complete chapter
+# The chapters that are written for one event, and what they may have; what they call a box counts with the main line.
+OF_ONE_EVENT: tuple[str, ...] = ()
+AIR = CEILINGS | {"words": 1500, "cells": 14, "lines": 80, "pictures": 5, "concepts": 12, "longest": 14, "doubts": 5}
+AIR |= {"sections": 5, "takeaways": 5, "guesses": 4, "bets": 1, "minutes": 36}
+AIR_FLOORS = {"pictures": 3, "sections": 4, "takeaways": 4, "guesses": 3, "bets": 1}
 LINES = 20
+WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_GUESS = 230, 20, 30
 
 _NOTHING = re.compile(r"<[^>]*>|(?<=\])\([^)\s]*\)|^[|\s:-]+$|^#+ ", re.MULTILINE)
 _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _EXERCISE = re.compile(rf"^### {EXERCISE}.*$", re.MULTILINE)
+_DOUBT = re.compile(r"^\*[^*\n]*[?？]\*", re.MULTILINE)
+_CHOICES = re.compile(rf"(^\*\*{PREDICT}[^\n]*)\n\n(?:\*[^*\n]+\*|(?:- [^\n]*\n?)+)\Z", re.MULTILINE)
 _MARKERS = re.compile("|".join(map(re.escape, (PREDICT, TAKEAWAY, PREREQUISITES, RUNNING_TIME))))
 
 
@@ -42,6 +52,7 @@ class Chapter:
     main: list[Any] = field(default_factory=list)
     box: list[Any] = field(default_factory=list)
     exercises: list[list[Any]] = field(default_factory=list)  # the cells of each, the first with its statement
+    doubts: list[Any] = field(default_factory=list)  # what is folded at the end of a section
 
 
 @cache
@@ -49,7 +60,9 @@ def read(name: str) -> Chapter:
     """Sort the cells of a stored notebook."""
     chapter, below = Chapter(), False
     cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
+    cells[0].source = without_opening(cells[0].source)
     boxed = any(cell.cell_type == "markdown" and NEEDS_MODEL in cell.metadata.get("tags", []) for cell in cells)
+    boxed = boxed and name not in OF_ONE_EVENT
     for cell in cells:
         text = cell.source if cell.cell_type == "markdown" else ""
         above, heading, _ = text.partition(f"## {EXERCISES}\n")
@@ -58,7 +71,7 @@ def read(name: str) -> Chapter:
             chapter.main.append(nbformat.v4.new_markdown_cell(above))
         if not below:
             part = chapter.box if boxed and NEEDS_MODEL in cell.metadata.get("tags", []) else chapter.main
-            part += [] if is_aside(cell) else [cell]
+            (chapter.doubts if is_aside(cell) else part).append(cell)
         elif _EXERCISE.search(text):
             chapter.exercises.append([cell])
         elif chapter.exercises:
@@ -78,8 +91,8 @@ def count_words(text: str) -> int:
 
 
 def list_texts(cells: Iterable[Any]) -> list[str]:
-    """The texts of the Markdown cells."""
-    return [cell.source for cell in cells if cell.cell_type == "markdown"]
+    """The texts of the Markdown cells, of a question without what may be chosen."""
+    return [_CHOICES.sub(r"\1", cell.source) for cell in cells if cell.cell_type == "markdown"]
 
 
 def is_picture(cell: Any) -> bool:
@@ -127,10 +140,13 @@ def measure(name: str) -> dict[str, int]:
     statements = [_EXERCISE.split(list_texts(cells)[0])[-1] for cells in chapter.exercises]
     folded = ["\n".join(list_texts(filter(is_aside, cells))) for cells in chapter.exercises]
     solutions = [text.replace(f"#### {SOLUTION}", "") for text in folded]
+    words, lines = sum(map(count_words, texts)), sum(len(source.splitlines()) for source in visible)
+    guesses = [cell.metadata["guess"] for cell in chapter.main if "guess" in cell.metadata]
+    seconds = 60 * words / WORDS_A_MINUTE + SECONDS_A_LINE * lines + SECONDS_A_GUESS * len(guesses)
     return {
-        "words": sum(map(count_words, texts)),
+        "words": words,
         "cells": len(visible),
-        "lines": sum(len(source.splitlines()) for source in visible),
+        "lines": lines,
         "long": sum(len(source.splitlines()) > LINES for source in visible),
         "opening": count_before_picture(chapter.main),
         "pictures": sum(map(is_picture, chapter.main)),
@@ -142,24 +158,43 @@ def measure(name: str) -> dict[str, int]:
         "exercises": len(chapter.exercises),
         "statement": max(map(count_words, statements), default=0),
         "solution": max(map(count_words, solutions), default=1) - 1,  # without its heading
+        "longest": max((len(source.splitlines()) for source in visible), default=0),
+        "sections": sum(text.count("\n## ") + text.startswith("## ") for text in texts) - 1,  # without the summary
+        "takeaways": sum(text.count(f"**{TAKEAWAY}**") for text in texts),
+        "guesses": len(guesses),
+        "bets": sum("bet" in guess for guess in guesses),
+        "doubts": sum(len(_DOUBT.findall(text)) for text in list_texts(chapter.doubts)),
+        "minutes": round(seconds / 60),
         "box words": sum(map(count_words, list_texts(chapter.box))),
         "box cells": len(boxed),
         "box lines": sum(len(source.splitlines()) for source in boxed),
     }
 
 
-def find_exceeded(name: str) -> dict[str, int]:
-    """What of a chapter is beyond its ceiling."""
-    return {what: found for what, found in measure(name).items() if found > CEILINGS[what]}
+def find_exceeded(name: str) -> dict[str, str]:
+    """What of a chapter is beyond its ceiling, or below its floor, and where those are."""
+    most = AIR if name in OF_ONE_EVENT else CEILINGS
+    return {
+        what: f"{found}, at most {most[what]}" for what, found in measure(name).items() if found > most.get(what, found)
+    }
+
+
+def find_missing(name: str) -> dict[str, str]:
+    """What a complete chapter has too little of."""
+    least = AIR_FLOORS if name in OF_ONE_EVENT else FLOORS
+    return {
+        what: f"{measure(name)[what]}, at least {most}" for what, most in least.items() if measure(name)[what] < most
+    }
 
 
 def main(names: list[str]) -> None:
     """Print a row for each chapter; what exceeds its ceiling has a mark."""
     names = names or sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
-    print(f"{'':22}" + "".join(f"{what:>{len(what) + 2}}" for what in CEILINGS))
+    print(f"{'':24}" + "".join(f"{what:>{len(what) + 2}}" for what in measure(names[0])))
     for name in names:
-        found = measure(name).items()
-        print(f"{name:22}" + "".join(f"{str(n) + '!' * (n > CEILINGS[what]):>{len(what) + 2}}" for what, n in found))
+        marked = {**find_exceeded(name), **find_missing(name)}
+        row = (f"{str(n) + '!' * (what in marked):>{len(what) + 2}}" for what, n in measure(name).items())
+        print(f"{name:24}" + "".join(row))
 
 
 if __name__ == "__main__":

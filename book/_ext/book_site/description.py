@@ -37,8 +37,9 @@ def write_sitemap(app: Sphinx, folder: Path) -> None:
 
 
 def find_figures(notebook: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each cell that shows a figure, and the output that is one."""
-    for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
+    """Each cell that shows a figure, and the output that is one, in the order of the page: its opening first."""
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    for cell in sorted(cells, key=lambda cell: "opening" not in cell["metadata"].get("tags", [])):
         yield from ((cell, output) for output in cell.get("outputs", []) if "image/png" in output.get("data", {}))
 
 

@@ -2,15 +2,12 @@
 
 import re
 from html import escape
-from pathlib import Path
 from typing import Any, cast
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from book_site.phrases import DOUBTS, EXERCISE, EXERCISES, SHOW_SOLUTION, SOLUTION, SUMMARY
-
-from .package import name_wheel
 
 # What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
 MACHINERY = re.compile(rf"^# NBVAL_[A-Z_]+\n|^# @title {SOLUTION}\n|(?<=^# )@title ", re.MULTILINE)
@@ -93,17 +90,12 @@ def list_ways(app: Sphinx) -> str:
     """The ways to run the chapter that is read, as HTML."""
     page, url = app.env.docname, app.config.html_theme_options.get("repository_url", "")
     up = "../" * page.count("/")
-    ways = [f'<a href="{up}_sources/{page}.ipynb" download>Download the notebook</a>']
+    ways = [f'<a href="{up}_sources/{page}.zip" download>Download it with its package</a>']
     if "github.com" in url and "/OWNER/" not in url:
         address = f"{url.replace('https://github.com', 'https://colab.research.google.com/github')}/blob"
         branch = app.config.html_theme_options.get("repository_branch") or "main"
         ways.insert(0, f'<a href="{address}/{branch}/{page}.ipynb">Open it in Colab</a>')
-    wheel = name_wheel(Path(app.srcdir))
-    package = f'<a href="{up}_sources/{wheel}" download>{wheel}</a>'
-    return (
-        f"<p>{' or '.join(ways)}. Its first cell installs the package of this book, if it is missing: "
-        f"from {package} in the same folder or in the one above, where the unpacked book has it.</p>"
-    )
+    return f"<p>{' or '.join(ways)}. Its first cell installs the package of this book, if it is missing.</p>"
 
 
 def fold_setup(app: Sphinx, doctree: nodes.document) -> None:

@@ -5,6 +5,8 @@ none in scripts, brackets that grow only after ``\left``, and a number at the ri
 """
 
 import re
+from collections.abc import Container
+from functools import cache
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ OPENING = re.compile(r"[(\[“‘]+$")
 ATTACHED = re.compile(r"^[.,;:?!)\]’”%-]\S*")
 TAG = re.compile(r"\s*\\tag\{([^{}]*)\}")
 SCRIPTS = {"msub", "msup", "msubsup", "munder", "mover", "munderover"}
+ROLES = {"q": "query", "Q": "query", "k": "key", "K": "key", "v": "value", "V": "value"}
 CALL = "\u2061"  # stands between a function and what it is applied to
 THIN = "0.1667em"
 # Drawn by the font and never written in TeX: the root, its bar, and letters in italics.
@@ -75,8 +78,35 @@ def space_functions(math: ElementTree.Element) -> None:
                 row.insert(at - 1, ElementTree.Element("mspace", width=THIN))
 
 
-def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple[str, str]:
+def colour_roles(math: ElementTree.Element, other: Container[str] = ()) -> None:
+    """Mark what belongs to queries, keys and values, also as an index of W; not letters with another meaning here."""
+    scripts = {
+        script for base in math.iter() if base.tag in SCRIPTS for part in list(base)[1:] for script in part.iter()
+    }
+    for letter in math.iter("mi"):
+        if letter.text in ROLES and letter.text not in other and letter not in scripts:
+            letter.set("class", ROLES[letter.text])
+    for projection in math.iter():
+        if projection.tag in SCRIPTS and projection[0].text == "W" and (projection[1].text or "") in ROLES:
+            projection.set("class", ROLES[projection[1].text or ""])
+
+
+@cache
+def read_second_meanings(notation: Path) -> dict[str, set[str]]:
+    """The letters of queries, keys and values that mean something else in a chapter, by the page on notation."""
+    rows = notation.read_text("utf-8").rpartition("\n## ")[2].splitlines()
+    found: dict[str, set[str]] = {}
+    for symbols, chapters in (row.split("|")[1:3] for row in rows if row.startswith("| $")):
+        letters = set(re.findall(r"\$(\w)\$", symbols)) & set(ROLES)
+        for chapter in re.findall(r"notebooks/([\w-]+)\.ipynb", chapters):
+            found.setdefault(chapter, set()).update(letters)
+    return found
+
+
+def set_formula(tex: str, block: bool = False, described: bool = False, other: Container[str] = ()) -> tuple[str, str]:
     r"""The MathML of a formula, which may say that it is and of what TeX, and the number of its ``\tag`` ("" without).
+
+    `other` are letters that do not stand for queries, keys and values.
 
     Raises:
         ValueError: in the converter's words, if it is not one.
@@ -89,6 +119,7 @@ def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple
     math = ElementTree.fromstring(re.sub(r">\s*\n\s*<", "><", text))
     tighten(math)
     space_functions(math)
+    colour_roles(math, other)
     if described:
         math.attrib |= {"xmlns": NAMESPACE, "alttext": written}
     return ElementTree.tostring(math, encoding="unicode"), number[1] if number else ""
@@ -96,8 +127,10 @@ def set_formula(tex: str, block: bool = False, described: bool = False) -> tuple
 
 def convert(writer: Any, node: nodes.math | nodes.math_block, block: bool) -> tuple[str, str]:
     """The formula of a node; one that cannot be set is a warning of the build, and stays as it was written."""
+    page = Path(writer.builder.current_docname).name
+    other = read_second_meanings(Path(writer.builder.srcdir) / "book/notation.md").get(page, set())
     try:
-        return set_formula(node.astext(), block, writer.config.formulas_described)
+        return set_formula(node.astext(), block, writer.config.formulas_described, other)
     # What is unfinished, the converter may not notice before it fails.
     except (ValueError, LookupError, AttributeError, ElementTree.ParseError) as error:
         LOGGER.warning("a formula that cannot be set: %s: %s", node.astext(), error, location=node)
@@ -122,6 +155,13 @@ def keep_together(app: Sphinx, doctree: nodes.document) -> None:
             together.insert(0, nodes.Text(opening[0]))
             parent[place - 1] = nodes.Text(before.astext()[: opening.start()])
         parent[place] = together
+
+
+def colour_words(app: Sphinx, doctree: nodes.document) -> None:
+    """Give *query*, *key* and *value* their colours where the text sets them off, as where it defines them."""
+    for word in doctree.findall(lambda node: isinstance(node, (nodes.emphasis, nodes.strong))):
+        role = {"queries": "query"}.get(text := word.astext().lower(), text.removesuffix("s"))
+        word["classes"] += [role] if role in ROLES.values() else []
 
 
 def visit_formula(writer: Any, node: nodes.math) -> None:

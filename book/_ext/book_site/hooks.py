@@ -15,6 +15,7 @@ from . import (
     formulas,
     frameworks,
     languages,
+    opening,
     package,
     panels,
     play,
@@ -39,10 +40,12 @@ ALWAYS: Hooks = [
 ]
 SITE: Hooks = [
     ("config-inited", 500, [theme.adjust_theme, theme.drop_thebe, description.name_home]),
+    ("source-read", 500, [predictions.mark_guesses]),
     ("doctree-read", 400, [folds.fold_drawing, folds.name_folded_code, folds.drop_machinery]),
     ("doctree-read", 400, [folds.mark_kinds, folds.name_sections, folds.link_pages]),
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
+    ("doctree-read", 430, [opening.open_with_picture, formulas.colour_words]),
     ("doctree-read", 500, [theme.mark_columns]),
     ("html-page-context", 400, [description.show_figure]),  # before sphinxext.opengraph reads it
     ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own
@@ -75,6 +78,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     figures.colour_figures(folder)
     figures.size_pictures(folder)
     package.build_wheel(root, folder / "_sources")  # above the notebooks, where their first cell looks for it
+    package.pack_notebooks(app, folder)
     weight.lighten_site(folder)
     styles.join_styles(folder)
     edit_pages(folder, fonts.ask_early)
@@ -89,6 +93,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     search_languages["en"] = search.EnglishWithChinese
     app.add_directive("chapter-cards", cards.ChapterCards)
     app.add_directive("play", play.Play)
+    app.add_directive("guess-question", predictions.Part)
+    app.add_directive("guess-answer", predictions.Part)
     app.add_directive("build-report", report.BuildReport)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
     formulas.register(app)

@@ -49,6 +49,7 @@ PREREQUISITES, RUNNING_TIME = OWN["prerequisites"], OWN["running_time"]
 CHAPTER, FIGURE, FORMULA = OWN["chapter"], OWN["figure"], OWN["formula"]
 EXPLAINED, RUNS_IN = OWN["explained"], OWN["runs_in"]
 ANSWER, SHOW_SOLUTION = OWN["answer"], OWN["show_solution"]
+SHOWN_ABOVE, A_NUMBER, ANSWERING_CODE = OWN["shown_above"], OWN["a_number"], OWN["answering_code"]
 
 
 def name_numbers(phrase: str, number: str) -> str:

@@ -52,7 +52,7 @@ const PLAY = (() => {
   function begin(kind, build) {
     for (const place of document.querySelectorAll(`[data-play="${kind}"]`)) {
       const shown = build(JSON.parse(place.dataset.given));
-      if (place.matches(".touch")) place.after(shown);
+      if (place.matches(".touch")) { place.after(shown); place.hidden = true; }  // one panel an idea
       else place.append(shown);
     }
   }

@@ -12,6 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib import font_manager
 from matplotlib.colors import to_hex
 
@@ -99,7 +101,7 @@ def test_at_most_six_rows_have_numbers_and_yes_and_no_need_no_scale(n: int, labe
     assert ticks == {int(label) + 0.5: label for label in labels.split()}
 
 
-@pytest.mark.parametrize("cmap", ["Reds", "Blues", "Greys", "viridis"])
+@pytest.mark.parametrize("cmap", ["Purples", "Blues", "Greys", "viridis"])
 @pytest.mark.parametrize(
     ("numbers", "fmt", "written"),
     [
@@ -163,6 +165,23 @@ def test_few_points_are_marked_also_on_a_logarithmic_axis(points: int, mark: str
     d2l.plot(range(1, points + 1), range(points), xscale="log", legend=["a"])
     assert (plt.gca().get_xticks().tolist() == [*range(1, points + 1)]) == (mark == "o")
     assert plt.gca().lines[0].get_marker() == mark
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=4))
+@settings(max_examples=20)
+def test_each_line_has_its_name_at_its_end_and_no_two_lie_on_each_other(ends: list[float]) -> None:
+    d2l.plot([1, 2], [[0.0, end] for end in ends], legend=[f"line {i}" for i in range(len(ends))])
+    names = {text.get_text(): text for text in plt.gca().texts}
+    heights = [names[f"line {i}"].xy[1] for i in range(len(ends))]  # type: ignore[attr-defined]
+    assert all(-1e-3 <= height <= 1 for height in heights)
+    assert all(abs(a - b) > 0.07 for a, b in itertools.combinations(heights, 2))
+    assert all(
+        (a < b) == (c < d)
+        for (a, c), (b, d) in itertools.permutations(zip(ends, heights, strict=True), 2)
+        if abs(a - b) > 1
+    )
+    assert [names[f"line {i}"].get_color() for i in range(len(ends))] == [line.get_color() for line in plt.gca().lines]
+    plt.close("all")
 
 
 def test_lines_stay_apart_in_grey_and_on_white() -> None:

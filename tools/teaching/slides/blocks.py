@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from book_site.opening import without_opening
 from book_site.phrases import EXERCISES, PREDICT
 from nbformat import NotebookNode
 
@@ -38,7 +39,7 @@ def read_main(notebook: NotebookNode) -> Iterator[Block]:
     for cell in notebook.cells:
         if is_aside(cell) or cell.metadata.get("slideshow", {}).get("slide_type") == "skip":
             continue
-        for block in read_blocks(cell.source) if cell.cell_type == "markdown" else show_code(cell):
+        for block in read_blocks(without_opening(cell.source)) if cell.cell_type == "markdown" else show_code(cell):
             if block.source == f"## {EXERCISES}":
                 return
             yield block
