@@ -42,6 +42,8 @@ def plot(
     yscale: str = "linear",
     fmts: Sequence[str] | None = None,
     figsize: tuple[float, float] = (4.5, 2.8),
+    *,
+    marks: Sequence[tuple[float, float, str]] = (),
 ) -> None:
     """Plot one or more lines.
 
@@ -60,6 +62,7 @@ def plot(
         yscale: the same for the y-axis.
         fmts: matplotlib formats, one per line; by default the cycle of colours and dashes of the style.
         figsize: width and height of the figure in inches.
+        marks: points that the text speaks of, each with its word: x, y, word.
 
     Raises:
         ValueError: if there are not as many abscissae, names or formats as lines, or points lack a coordinate.
@@ -83,6 +86,9 @@ def plot(
         axes.set_xticks([], minor=True)
     if legend is not None:
         name_lines(axes)
+    for place in marks:
+        axes.plot(*place[:2], "o", color="C3", label="_", zorder=3)
+        axes.annotate(place[2], place[:2], (7, 7), textcoords="offset points", color="C3")
 
 
 def name_lines(axes: Axes) -> None:

@@ -107,14 +107,25 @@ def simplify(notebook: NotebookNode) -> NotebookNode:
 
 
 def attach_opening(notebook: NotebookNode) -> None:
-    """Show the figure of the cell with the tag `opening` below the question as well, where no page does it."""
-    tagged = (cell for cell in list_code(notebook) if "opening" in cell.metadata.get("tags", []))
-    figures = ((cell, output["data"]) for cell in tagged for output in cell.outputs if "image/png" in output.get("data", {}))
+    """Show the figure of the cell with the tag `opening` below the question as well, where no page does it.
+
+    In place of a panel, which is no picture, stands the first figure that answers no question.
+    """
+    asked, begins = list(list_answers(notebook)), {cell.id: is_opening(cell) for cell in notebook.cells}
+    drawn = [cell for cell in list_code(notebook) if "image/png" in str(cell.outputs) and cell not in asked]
+    if not drawn or not any(begins.values()):
+        return
+    cell = max(drawn, key=lambda cell: begins[cell.id])  # of those that are none, the first
+    data = next(output["data"] for output in cell.outputs if "image/png" in output.get("data", {}))
+    alt = re.sub(r"\s+", " ", cell.metadata["mystnb"]["image"]["alt"]).translate(str.maketrans("[]", "()"))
     before, prerequisites, after = notebook.cells[0].source.partition(f"**{PREREQUISITES}")
-    for cell, data in figures:
-        alt = re.sub(r"\s+", " ", cell.metadata["mystnb"]["image"]["alt"]).translate(str.maketrans("[]", "()"))
-        notebook.cells[0].source = f"{before}![{alt}]({ATTACHED})\n\n{prerequisites}{after}"
-        notebook.cells[0]["attachments"] = {ATTACHED.partition(":")[2]: {"image/png": data["image/png"]}}
+    notebook.cells[0].source = f"{before}![{alt}]({ATTACHED})\n\n{prerequisites}{after}"
+    notebook.cells[0]["attachments"] = {ATTACHED.partition(":")[2]: {"image/png": data["image/png"]}}
+
+
+def is_opening(cell: NotebookNode) -> bool:
+    """Whether a cell shows what the chapter opens with."""
+    return "opening" in cell.metadata.get("tags", [])
 
 
 def to_text(notebook: NotebookNode) -> str:
