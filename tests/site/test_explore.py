@@ -40,9 +40,10 @@ HEIGHTS = """panel => {
 
 @contextmanager
 def open_panel(browser: Any, server: str, page: str, **settings: Any) -> Iterator[tuple[Any, Any]]:
-    """A window with all that is folded on a page open, and the first panel."""
+    """A window with all that is folded on a page open, and the first panel, also where a script has its own."""
     with open_window(browser, server, **settings) as window:
         open_page(window, FILES + page)
+        window.evaluate("document.querySelectorAll('.touch, .play').forEach(p => { p.hidden = p.matches('.play'); })")
         open_folds(window)
         yield window, window.locator(".touch").first
 
