@@ -32,6 +32,7 @@ from . import (
 # An event of Sphinx, a priority, and what is called then, in this order.
 Hooks = list[tuple[str, int, list[Callable[..., object]]]]
 ALWAYS: Hooks = [
+    ("source-read", 400, [opening.drop_attached]),
     ("source-read", 500, [frameworks.show_places]),
     ("doctree-read", 300, [report.leave_places]),  # before cells are folded and moved
     ("doctree-read", 415, [references.number_titles, references.anchor_formulas]),

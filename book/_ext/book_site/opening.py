@@ -2,6 +2,7 @@
 
 import re
 
+import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -16,6 +17,15 @@ ATTACHED = "attachment:opening.png"  # where a notebook has the picture as well
 def without_opening(text: str) -> str:
     """A text without the picture that a notebook has below its question."""
     return re.sub(rf"!\[[^\]]*\]\({ATTACHED}\)\n\n", "", text)
+
+
+def drop_attached(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Leave out the picture of a notebook, while it is read: the page shows what the cell shows."""
+    if source[0].startswith("{"):
+        notebook = nbformat.reads(source[0], as_version=4)
+        notebook.cells[0].source = without_opening(notebook.cells[0].source)
+        notebook.cells[0].pop("attachments", None)
+        source[0] = nbformat.writes(notebook)
 
 
 def open_with_picture(app: Sphinx, doctree: nodes.document) -> None:

@@ -15,7 +15,6 @@ from book_site.guesses import Guess, find_guesses
 from book_site.phrases import ANSWER, ANSWERING_CODE, PREDICT, SCRIPTS, TAKEAWAY
 
 from .folds import is_cell, raw
-from .opening import without_opening
 
 # Only a script can do what it says; that it is there from the start keeps the text below in its place.
 SWITCH = f'<button type="button" class="cover-switch pst-js-only" data-covered="true">{SCRIPTS["covered"]}</button>'
@@ -44,8 +43,6 @@ def mark_guesses(app: Sphinx, docname: str, source: list[str]) -> None:
     if not source[0].startswith("{"):
         return
     notebook = nbformat.reads(source[0], as_version=4)
-    notebook.cells[0].source = without_opening(notebook.cells[0].source)  # the page has it itself
-    notebook.cells[0].pop("attachments", None)
     guesses = list(find_guesses(notebook))
     for guess in guesses:
         name = guess.key["name"]
