@@ -172,7 +172,7 @@ def measure(name: str) -> dict[str, int]:
 
 
 def find_exceeded(name: str) -> dict[str, str]:
-    """What of a chapter is beyond its ceiling, or below its floor, and where those are."""
+    """What of a chapter is beyond its ceiling, and where that is."""
     most = AIR if name in OF_ONE_EVENT else CEILINGS
     return {
         what: f"{found}, at most {most[what]}" for what, found in measure(name).items() if found > most.get(what, found)
