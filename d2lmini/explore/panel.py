@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from d2lmini.explore.tables import Label, PanelTable, write_html, write_text
+from d2lmini.explore.tables import Label, PanelTable, write_html, write_meters, write_text
 
 __all__ = ["Choice", "Drawing", "Panel", "build_panel"]
 
@@ -140,6 +140,7 @@ def build_panel(
         f"<style>#{name}{{{_STYLE}{style}{rules}}}</style>"
         f'<p id="{name}-title"><strong>{escape(title)}</strong></p>'
         '<p class="still">To choose, run the cell.</p>'
+        + _write_still(tables, choices, start)
         + "".join(_write_choice(choice, name, at) for choice, at in zip(choices, start, strict=True))
         + "<details><summary>All that there is to choose</summary>"
         + f'<div class="now" id="{name}-now" aria-live="polite">{said}</div>'
@@ -149,6 +150,13 @@ def build_panel(
         found = f"{len(html.encode()) / 1024:.0f} KiB"
         raise ValueError(f"a panel must fit into {_MOST_BYTES // 1024} KiB, this one has {found}: show less of it")
     return Panel(html, "\n\n".join([title, *map(write_text, tables)]))
+
+
+def _write_still(tables: Sequence[PanelTable], choices: Sequence[Choice], start: Sequence[int]) -> str:
+    """What is chosen at first, for a notebook that has lost the style sheet."""
+    chosen = {choice.letter: at for choice, at in zip(choices, start, strict=True)}
+    shown = next(table for table in tables if table.state in ["", *(f"{letter}{at}" for letter, at in chosen.items())])
+    return write_meters(shown, chosen[shown.rows_of])
 
 
 def _write_rules(choice: Choice) -> str:

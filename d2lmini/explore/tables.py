@@ -6,7 +6,7 @@ from html import escape
 
 from d2lmini.figures.tables import align_columns
 
-__all__ = ["Label", "PanelTable", "write_html", "write_text"]
+__all__ = ["Label", "PanelTable", "write_html", "write_meters", "write_text"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,26 @@ def write_text(table: PanelTable) -> str:
     """The table for a terminal."""
     lines = [["", *(label.text for label in table.head)], *([label.text, *entries] for label, entries in table.rows)]
     return f"{table.caption}\n{align_columns(lines, [False] * len(lines[0]))}"
+
+
+def write_meters(table: PanelTable, chosen: int) -> str:
+    """The row that is chosen, or the first column where a row has only two numbers, as meters.
+
+    A notebook that is not trusted loses its style sheets and drawings, but no meter: this is its picture.
+    """
+    if len(table.head) > 2:
+        pairs = list(zip(table.head, table.rows[chosen][1], strict=True))
+        said = table.rows[chosen][0].html
+    else:
+        pairs = [(label, entries[0]) for label, entries in table.rows]
+        said = table.head[0].html
+    numbers = [entry.replace("\N{MINUS SIGN}", "-") for _, entry in pairs]
+    box = f"min={min(0, *map(float, numbers)):g} max={max(1, *map(float, numbers)):g}"
+    body = "".join(
+        f"<li><meter {box} value={number}></meter> {entry} {label.html}</li>"
+        for (label, entry), number in zip(pairs, numbers, strict=True)
+    )
+    return f'<div class="still">{escape(table.caption)}: {said}<ul>{body}</ul></div>'
 
 
 def _write_cells(entries: Sequence[str], bars: bool) -> Iterator[str]:

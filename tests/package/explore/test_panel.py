@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import d2lmini as d2l
+from d2lmini.explore.numbers import write
 from tests.package.explore.reading import PANELS, make_all, read
 
 each_panel = pytest.mark.parametrize("kind", PANELS)
@@ -97,3 +98,15 @@ def test_a_panel_that_is_too_large_is_refused() -> None:
 def test_chinese_words_keep_the_columns_of_a_terminal() -> None:
     text = repr(PANELS["attention"]).splitlines()
     assert text[3] == "        吃  苹果" and text[4] == "  吃  0.12  0.88"
+
+
+@each_panel
+def test_without_styles_meters_show_what_is_chosen_at_first(kind: str) -> None:
+    page = read(PANELS[kind])
+    still = page.select_one("div.still")
+    assert still and not still.find(["style", "svg", "script"])
+    for meter in still.find_all("meter"):
+        low, high, value = (float(meter[name]) for name in ("min", "max", "value"))
+        assert low <= value <= high
+        assert write(value, len(meter["value"].partition(".")[2])) in meter.parent.get_text()
+    assert len(still.find_all("meter")) > 1
