@@ -21,7 +21,7 @@ def draw_diagram(name: str) -> None:
     Chapter: Attention pooling.
 
     Args:
-        name: `"attention pooling"`, `"three roles"`, `"clocks"`, `"turned hands"`, `"multi-head attention"`,
+        name: `"attention pooling"`, `"attention as matrices"`, `"three roles"`, `"clocks"`, `"turned hands"`, `"multi-head attention"`,
             `"architectures"`, `"transformer"`, `"block"`, `"residual streams"`, `"induction heads"`,
             `"vision transformer"`, `"review classifier"` or `"two memories"`.
 
@@ -44,7 +44,7 @@ def _draw_attention_pooling() -> None:
     draw_box(axes, 1.0, 2.9, 1.7, "doing", QUERIES[0])
     draw_box(axes, 6.8, 2.9, 0.8, "softmax", height=4.6)
     keys = ("wǒ (I)", "xǐhuan (like)", "chī (eat)", "píngguǒ (apples)")
-    columns = zip(keys, (0, 1, 1, 0), (0.0, 0.5, 0.5, 0.0), (10, 20, 40, 80), strict=True)
+    columns = zip(keys, (0, 10, 10, 0), (0.0, 0.5, 0.5, 0.0), (10, 20, 40, 80), strict=True)
     for row, (key, score, weight, value) in enumerate(columns):
         y = 4.85 - 1.3 * row
         draw_arrow(axes, 1.85, 2.9, 2.35, y, *QUERIES)
@@ -55,6 +55,33 @@ def _draw_attention_pooling() -> None:
         draw_box(axes, 11.0, y, 1.3, f"{value}", VALUES[0])
         draw_arrow(axes, 11.65, y, 12.55, 2.9, *VALUES)
     draw_box(axes, 13.2, 2.9, 1.2, "30")
+
+
+def _draw_attention_as_matrices() -> None:
+    """Three queries and five keys of width 2, values of width 4: what is multiplied, and the shape of each matrix."""
+    axes = open_sheet((7.2, 2.1), xlim=(0, 24), ylim=(-1.2, 5.8), aspect="equal")
+    weights = ((0.1, 0.6, 0.1, 0.1, 0.1), (0.2, 0.2, 0.2, 0.2, 0.2), (0.0, 0.05, 0.05, 0.1, 0.8))
+    # the left edge, rows and columns of each matrix, its name, its shape and its colour
+    matrices = (
+        (0.2, 3, 2, "$Q$", "n × d", QUERIES[0]),
+        (3.2, 2, 5, r"$K^\top$", "d × m", KEYS[0]),
+        (10.4, 3, 5, "weights", "n × m", INK),
+        (16.4, 5, 4, "$V$", "m × v", VALUES[0]),
+        (21.6, 3, 2.2, "output", "n × v", INK),
+    )
+    for left, rows, columns, name, shape, colour in matrices:
+        axes.add_patch(Rectangle((left, 2.5 - rows / 2), columns, rows, fc=PAPER, ec=colour, lw=1.4))
+        inside = name not in ("weights", "output")
+        axes.text(left + columns / 2, 2.5 if inside else 2.9 + rows / 2, name, ha="center", va="center")
+        axes.text(left + columns / 2, 1.9 - rows / 2, shape, ha="center", va="center", fontsize=8.5)
+    for row, shares in enumerate(weights):
+        for column, share in enumerate(shares):
+            axes.add_patch(Rectangle((10.4 + column, 3 - row), 1, 1, fc=GREY, alpha=share, lw=0))
+    for x, sign in ((2.7, "·"), (15.9, "·"), (21.0, "=")):
+        axes.text(x, 2.5, sign, ha="center", va="center", fontsize=14)
+    draw_arrow(axes, 8.4, 2.5, 10.2, 2.5)
+    axes.text(9.3, 3.1, "softmax", ha="center", va="center", fontsize=8.5)
+    axes.text(9.3, 1.9, "each row", ha="center", va="center", fontsize=8.5)
 
 
 def _draw_three_roles() -> None:
@@ -151,6 +178,7 @@ def _draw_column(axes: Axes, x: float, below: str, name: str, layers: Sequence[s
 
 _DIAGRAMS = {
     "attention pooling": _draw_attention_pooling,
+    "attention as matrices": _draw_attention_as_matrices,
     "three roles": _draw_three_roles,
     "clocks": stacks.draw_clocks,
     "turned hands": _draw_turned_hands,
