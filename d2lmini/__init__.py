@@ -38,7 +38,6 @@ from d2lmini.explore.sentences import explore_sentences as explore_sentences
 from d2lmini.costs.counting import count_flops as count_flops
 from d2lmini.costs.counting import count_sequential_operations as count_sequential_operations
 from d2lmini.costs.counting import measure_activation_memory as measure_activation_memory
-from d2lmini.costs.growth import describe_growth as describe_growth
 from d2lmini.costs.growth import take_differences as take_differences
 from d2lmini.mixers.layers import Convolution as Convolution
 from d2lmini.mixers.layers import RestrictedSelfAttention as RestrictedSelfAttention

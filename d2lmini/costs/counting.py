@@ -78,7 +78,7 @@ def count_sequential_operations(f: Sequence2Sequence, X: Tensor) -> int:
     The chain begins at `X`: what is computed from parameters alone does not wait for the input. Moving entries about
     (views, `cat`, `stack`, indexing, `where`) counts nothing. Only the growth of the length with n means anything: how
     many operations one step is split into is up to PyTorch and to the author of `f`. Pass the length on to
-    `describe_growth` or `take_differences`, and compare it with nothing else. It belongs to `f` as it is written:
+    `take_differences`, and compare it with nothing else. It belongs to `f` as it is written:
     another program for the same function may have a shorter chain. A sum or a product of matrices is one operation.
 
     It is the depth of the graph that autograd keeps, so what has no gradient is not seen: `argmax`, a number taken into

@@ -21,8 +21,8 @@ def draw_diagram(name: str) -> None:
     Chapter: Attention pooling.
 
     Args:
-        name: `"attention pooling"`, `"attention as matrices"`, `"three roles"`, `"clocks"`, `"turned hands"`, `"multi-head attention"`,
-            `"architectures"`, `"transformer"`, `"block"`, `"residual streams"`, `"induction heads"`,
+        name: `"attention pooling"`, `"attention as matrices"`, `"three roles"`, `"clocks"`, `"turned hands"`,
+            `"multi-head attention"`, `"architectures"`, `"transformer"`, `"block"`, `"residual streams"`, `"induction heads"`,
             `"vision transformer"`, `"review classifier"` or `"two memories"`.
 
     Raises:
@@ -38,7 +38,7 @@ def draw_diagram(name: str) -> None:
 def _draw_attention_pooling() -> None:
     """One query, four keys and values: scores, weights, mixture."""
     axes = open_sheet((5.4, 2.7), xlim=(0, 14), ylim=(0.3, 6.3))
-    titles = ((1.0, "query"), (4.0, "keys"), (6.03, "scores"), (8.35, "weights"), (11.0, "values"), (13.2, "mixture"))
+    titles = ((1, "query"), (3.9, "keys"), (6, "β × score"), (8.35, "weights"), (11, "values"), (13.2, "mixture"))
     for x, name in titles:
         axes.text(x, 6.0, name, ha="center", va="center", fontsize=8.5)
     draw_box(axes, 1.0, 2.9, 1.7, "doing", QUERIES[0])

@@ -175,15 +175,16 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
     use_svg_display()
     lines = wrap(" ".join(words), 62, break_long_words=False, break_on_hyphens=False)
     height = len(titles) * (len(lines) + 1)
-    axes = open_sheet((5.4, 0.25 * height), xlim=(0, 63), ylim=(height, 0))
+    size = min(63 / (max(map(len, lines)) + 1), 1.4)  # a short text has larger letters
+    axes = open_sheet((7.2, 0.33 * size * height), xlim=(0, 63 / size), ylim=(height, 0))
     shares = rows / np.maximum(rows.max(axis=1, keepdims=True), 1e-300)
     y = 0.5
     for title, shades in zip(titles, shares.tolist(), strict=True):
-        axes.text(0.3, y, title, va="center", fontsize=9)
+        axes.text(0.3, y, title, va="center", fontsize=12 * size)
         for line in lines:
             x, y = 0.5, y + 1
             for word in line.split():
-                _write_word(axes, x, y, word, shades.pop(0))
+                _write_word(axes, x, y, word, shades.pop(0), 12.5 * size)
                 x += len(word) + 1
         y += 1
 
@@ -239,9 +240,9 @@ def _name_cells(count: int, names: Sequence[str] | None) -> dict[int, str]:
     return {i: str(i) for i in range(0, count, step)}
 
 
-def _write_word(axes: Axes, x: float, y: float, word: str, share: float) -> None:
-    """A word in a box whose shade goes from nearly white to dark; the letters are dark on light, light on dark."""
-    red, green, blue = ((1 - share) * light + share * dark for light, dark in ((0.95, 0.04), (0.96, 0.3), (0.98, 0.6)))
+def _write_word(axes: Axes, x: float, y: float, word: str, share: float, size: float) -> None:
+    """A word in a box from nearly white to the purple of weights; the letters are dark on light, light on dark."""
+    red, green, blue = ((1 - share) * light + share * dark for light, dark in ((0.96, 0.25), (0.95, 0), (0.98, 0.49)))
     axes.add_patch(Rectangle((x - 0.45, y - 0.42), len(word) + 0.9, 0.84, facecolor=(red, green, blue)))
     ink = _choose_ink(np.array([red, green, blue]))
-    axes.text(x + len(word) / 2, y, word, ha="center", va="center", fontsize=9.5, color=ink, family="monospace")
+    axes.text(x + len(word) / 2, y, word, ha="center", va="center", fontsize=size, color=ink, family="monospace")

@@ -67,8 +67,8 @@ def test_a_word_of_the_glossary_stands_where_the_glossary_says(word: str, entry:
 
 
 def test_the_cover_is_described_alike_wherever_it_stands() -> None:
-    (chapter,) = [text for text in CHAPTERS.values() if "tags: [cover]" in text]
-    metadata = chapter[: chapter.index("tags: [cover]")].rpartition("```{code-cell}")[2]
+    (chapter,) = [text for text in CHAPTERS.values() if "tags: [cover, " in text]
+    metadata = chapter[: chapter.index("tags: [cover, ")].rpartition("```{code-cell}")[2]
     described = yaml.safe_load(metadata.strip(" -\n"))["mystnb"]["image"]["alt"]
     assert f':alt: "{described}"' in PAGES["intro"]
 
