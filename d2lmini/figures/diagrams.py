@@ -22,8 +22,8 @@ def draw_diagram(name: str) -> None:
 
     Args:
         name: `"attention pooling"`, `"attention as matrices"`, `"three roles"`, `"clocks"`, `"turned hands"`,
-            `"multi-head attention"`, `"architectures"`, `"transformer"`, `"block"`, `"residual streams"`, `"induction heads"`,
-            `"vision transformer"`, `"review classifier"` or `"two memories"`.
+            `"multi-head attention"`, `"architectures"`, `"transformer"`, `"block"`, `"residual streams"`,
+            `"induction heads"`, `"vision transformer"`, `"review classifier"` or `"two memories"`.
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
