@@ -11,12 +11,15 @@ from tools.notebooks.files import NOTEBOOKS, ROOT, TEXTS, is_notebook, list_page
 SITE = ROOT / "_build/html"
 FILES = SITE.as_uri() + "/"
 CHAPTERS = sorted(f"notebooks/{path.stem}.html" for path in NOTEBOOKS.glob("*.ipynb"))
-PAGES = sorted(f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is_notebook(path))
+HOME = "index.html"  # of book/intro.md
+PAGES = sorted(
+    HOME if path.stem == "intro" else f"book/{path.stem}.html" for path in TEXTS.glob("*.md") if not is_notebook(path)
+)
 RUN = [*CHAPTERS, *sorted(f"pages/{page}.html" for page in list_pages())]  # what is made from a notebook
 PAGES += RUN
-WRITTEN = [*PAGES, "search.html", "404.html"]  # index.html holds nothing but the way to the first page
+WRITTEN = [*PAGES, "search.html", "404.html"]
 # A title page, a chapter and a long page of prose: where by day one kind of page stands for all.
-KINDS = ["book/intro.html", CHAPTERS[0], "pages/coming-from.html"]
+KINDS = [HOME, CHAPTERS[0], "pages/coming-from.html"]
 BY_DAY = [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
 each_kind_by_day = pytest.mark.parametrize("page", BY_DAY)
 SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]

@@ -133,7 +133,7 @@ def test_a_chapter_that_was_read_to_its_end_is_marked_in_this_browser(browser: A
         assert marks.count() == 0
         window.locator("#exercises").scroll_into_view_if_needed()
         marks.first.wait_for()
-        open_page(window, server + "book/intro.html")
+        open_page(window, server + "index.html")
         read = window.locator("a:has(.chapter-read)")
         assert {link.get_attribute("href").rpartition("/")[2] for link in read.all()} == {FIRST.rpartition("/")[2]}
         assert (

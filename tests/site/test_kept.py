@@ -25,7 +25,7 @@ def test_no_page_stops_whatever_a_browser_keeps(kind: str, browser: Any, server:
         assert len(ask(window, server, "softmax")) > 20
         for theme in ("dark", "light"):
             press_switch(window, theme)
-        open_page(window, server + "book/intro.html")
+        open_page(window, server + "index.html")
         assert f"0 of {len(CHAPTERS)} chapters read" in window.locator(".progress-read").inner_text()
         game = window.locator(".play").first
         game.locator("button.tile").first.click()

@@ -17,7 +17,7 @@ from tests.site.windows import open_folds, open_page, open_window
 from tools import ROOT
 from tools.releasing.still import PICTURE, take_still
 
-TITLE, CHAPTER = "book/intro.html", "notebooks/self-attention.html"
+TITLE, CHAPTER = "index.html", "notebooks/self-attention.html"
 CLOCKS, SCORES = "notebooks/positional-encoding.html", "notebooks/attention-pooling.html"
 # Lay each sentence by its tiles, one word after the other, and read what is said.
 LAY_ALL = """() => {
@@ -61,7 +61,7 @@ def test_the_page_decides_each_sentence_as_the_layers_do(browser: Any) -> None:
     with open_play(browser, TITLE) as (window, play):
         said = window.evaluate(LAY_ALL)
         assert len(said) == outputs.shape[1] == 14**3
-        assert f"disagree on {differ.sum()} of the 2,744" in play.inner_text()
+        assert f"one of the {differ.sum()} sentences, of 2,744," in play.inner_text()
     for (*layers, verdict), both, apart in zip(said, outputs.T.tolist(), differ.tolist(), strict=True):
         assert verdict.startswith("They disagree:" if apart else "They agree:")
         for text, output in zip(layers, both, strict=True):

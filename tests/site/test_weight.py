@@ -36,7 +36,7 @@ def test_a_first_visit_is_light(browser: Any, server: str, page: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [412, 1350])
-@pytest.mark.parametrize("page", ["book/intro.html", "notebooks/multi-head-attention.html"])
+@pytest.mark.parametrize("page", ["index.html", "notebooks/multi-head-attention.html"])
 def test_no_text_moves_while_fonts_and_scripts_come(browser: Any, server: str, page: str, width: int) -> None:
     """On the line of a phone; Chromium adds up which part of the window moved, and how far."""
     with open_window(browser, server, width=width) as window:

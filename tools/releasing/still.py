@@ -10,7 +10,7 @@ from tools import ROOT
 from tools.releasing.paper.pdf import BROWSERS
 
 PICTURE = ROOT / "book/_static/fruit-or-firm.png"
-PAGE = (ROOT / "_build/html/book/intro.html").as_uri() + "#她.咬.修"
+PAGE = (ROOT / "_build/html/index.html").as_uri() + "#她.咬.修"
 
 
 def take_still(chromium: Browser) -> tuple[Image.Image, str]:

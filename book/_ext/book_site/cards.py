@@ -67,6 +67,7 @@ class ChapterCards(SphinxDirective):
             place = Path(self.env.app.outdir) / f"_images/card-{Path(name).name}.svg"
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(svg, "utf-8")
-            source = f"{'../' * self.env.docname.count('/')}_images/{place.name}"
+            depth = self.env.app.builder.get_target_uri(self.env.docname).count("/")
+            source = f"{'../' * depth}_images/{place.name}"
             card.insert(0, nodes.raw("", f'<img src="{source}" alt="">', format="html"))
         return card

@@ -14,6 +14,7 @@ from . import (
     fonts,
     formulas,
     frameworks,
+    home,
     languages,
     opening,
     package,
@@ -69,6 +70,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         return
     edit_pages(folder, theme.tidy_page, folds.hang_lines)
     theme.free_lost_page(app, folder)
+    home.lead_home(app, folder)
     search.write_index(app, folder)
     fonts.write_fonts(folder, folder / "_static/fonts")
     formulas.write_font(folder, folder / "_static/math.woff2")
@@ -99,4 +101,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("build-report", report.BuildReport)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
     formulas.register(app)
+    if not app.tags.has("paper"):
+        app.add_builder(home.Site, override=True)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

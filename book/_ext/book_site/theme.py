@@ -33,11 +33,11 @@ TIDIED[r'(<li class="toctree-l1[^>]*><a[^>]*>\d+ · [^:<]+:)( [^<]+)</a>'] = r"\
 # In place of an error with a sign that only a script draws, and of a field that would do nothing.
 NO_SEARCH = """<noscript>
       <p>Searching needs JavaScript. The <a href="book/glossary.html">glossary</a> lists the words of the book,
-      <a href="book/intro.html">its title page</a> the chapters.</p>
+      <a href="index.html">its title page</a> the chapters.</p>
       <style>.bd-search-container form { display: none !important; }</style>
     </noscript>"""
 LOST = """<h1>Page not found</h1>
-<p>There is no page at this address. The book begins <a href="{prefix}book/intro.html">on its title page</a>, which
+<p>There is no page at this address. The book begins <a href="{prefix}">on its title page</a>, which
 lists its chapters. Or search all of them:</p>
 <form action="{prefix}search.html"><input name="q" aria-label="Search the book"> <button>Search</button></form>"""
 # The page for a lost reader is shown at any address, on a host that has the book below its name or nothing else.

@@ -83,7 +83,7 @@
     rove(slots);
     rove(tiles);
     return play(say("fruit_or_firm", senses[0][0].toUpperCase() + senses[0].slice(1), senses[1]),
-      make("p", {}, ...parts("build_sentences", make("span", { lang }, words[last]), twice, all.length.toLocaleString("en"), make("span", { lang }, words[last]))),
+      make("p", {}, ...parts("build_sentences", twice, all.length.toLocaleString("en"))),
       board, verdict, make("div", { className: "tiles" }, ...tiles), copy, copied);
   }
 

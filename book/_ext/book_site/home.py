@@ -1,0 +1,29 @@
+"""The title page is index.html, wherever its text lies: a bare address has a title, a preview and the game."""
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+
+HOME = "index.html"
+MOVED = Path(__file__).with_name("moved.html")
+
+
+class Site(StandaloneHTMLBuilder):
+    """Sphinx's pages, of which the first lies at the root."""
+
+    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
+        """Where a page is, from the root."""
+        return HOME if docname == self.config.root_doc else super().get_target_uri(docname, typ)
+
+    def get_outfilename(self, pagename: str) -> str:
+        """The file of a page."""
+        return str(Path(self.outdir) / HOME) if pagename == self.config.root_doc else super().get_outfilename(pagename)
+
+
+def lead_home(app: Sphinx, folder: Path) -> None:
+    """Lead from where the title page was to where it is, with what stands behind the #: readers have shared it."""
+    page = folder / f"{app.config.root_doc}.html"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    target = "../" * app.config.root_doc.count("/") + HOME
+    page.write_text(MOVED.read_text("utf-8").replace("${to_uri}", target), "utf-8")
