@@ -22,7 +22,8 @@
   }
   tell();
 
-  const end = document.querySelector("#exercises");
+  // The last line of the chapter: who jumps to the exercises has not read it.
+  const end = document.querySelector(".bd-article > section > section:last-of-type > :last-child");
   if (!end || !name(location)) return;
   new IntersectionObserver(([{ isIntersecting }], watch) => {
     if (!isIntersecting) return;

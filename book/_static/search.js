@@ -26,12 +26,14 @@
   const namesOf = (title, text) =>
     [title, ...[...text.matchAll(others)].flatMap((found) => found[1].split(/[,，]/))].map(plain);
 
-  // The entry of the glossary that has this name comes first; then a title that has the words, that of a chapter before
-  // that of a section; then who says them most often.
+  // The chapter that is about this comes first, then the entry of the glossary that has this name; then a title that has
+  // the words, that of a chapter before that of a section; then who says them most often.
   Scorer.score = ([address, title]) => {
     const own = title.toLowerCase().split("<small>")[0];
     const titled = new Set(splitQuery(own).map(stem));
     const shared = words().filter((word) => titled.has(stem(word))).length / words().length;
+    const subject = own.replace(/^\d+ · /, "").split(":")[0];
+    if (!address.includes("#") && plain(subject) === plain(query)) return 200;
     if (address.startsWith("book/glossary") && namesOf(own, textOf(address)).includes(plain(query))) return 100;
     const text = textOf(address).toLowerCase();
     const often = words().map((word) => text.split(word).length - 1).reduce((a, b) => a + b, 0);
@@ -51,9 +53,23 @@
     for (const item of changes.flatMap((change) => [...change.addedNodes]).filter((node) => node.nodeName === "LI")) {
       const text = textOf(item.querySelector("a").getAttribute("href"));
       if (!text) continue;
-      const shown = Object.assign(document.createElement("p"), { className: "context", textContent: excerpt(text) });
+      const entry = item.querySelector("a").getAttribute("href").startsWith("book/glossary");
+      const textContent = entry ? text.slice(0, text.search(/[.。](\s|$)/) + 1 || undefined) : excerpt(text);
+      const shown = Object.assign(document.createElement("p"), { className: "context", textContent });
       item.append(shown);
-      words().forEach((word) => _highlightText(shown, word, "highlighted"));
+      const runs = (query.match(/[\u3400-\u9fff]{2,}/gu) ?? []).filter((run) => text.includes(run));
+      [...runs, ...words().filter((word) => !runs.some((run) => run.includes(word)))]
+        .forEach((word) => _highlightText(shown, word, "highlighted"));
     }
-  }).observe(found, { childList: true, subtree: true });
+    if (found.textContent.includes(phrases.nothing) && !found.querySelector(".chapters")) {
+      const chapters = [...document.querySelectorAll(".bd-links a.internal[href*='notebooks/']")].map((link) => {
+        const item = document.createElement("li");
+        item.append(link.cloneNode(true));
+        return item;
+      });
+      const list = Object.assign(document.createElement("ul"), { className: "chapters" });
+      list.append(...chapters);
+      found.append(list);
+    }
+  }).observe(found, { childList: true, subtree: true, characterData: true });
 })();

@@ -132,6 +132,8 @@ def test_a_chapter_that_was_read_to_its_end_is_marked_in_this_browser(browser: A
         marks = window.locator(".bd-links .chapter-read")
         assert marks.count() == 0
         window.locator("#exercises").scroll_into_view_if_needed()
+        assert window.evaluate("KEPT.list('chapters-read')") == []
+        window.locator(".bd-article > section > section").last.locator("> :last-child").scroll_into_view_if_needed()
         marks.first.wait_for()
         open_page(window, server + "index.html")
         read = window.locator("a:has(.chapter-read)")

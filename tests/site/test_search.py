@@ -10,7 +10,7 @@ OPENED = "details[open]:not(.guess-code)"
 FIRST = {
     "heads learn": "notebooks/what-heads-learn.html",
     "multi head": "notebooks/multi-head-attention.html",
-    "Multi-Head Attention": "book/glossary.html#multi-head-attention",
+    "Multi-Head Attention": "notebooks/multi-head-attention.html",
     "KV cache": "book/glossary.html#key-value-cache",
     "注意力": "book/glossary.html#attention-pooling",
     "mask": "book/glossary.html#mask",

@@ -13,8 +13,8 @@ from tools.notebooks.files import list_chapters, list_pages, locate, write
 from tools.notebooks.results import Difference, Result, name_cell, read_current
 
 SITE = ROOT / "_build/html"
-ABOUT = "book/about.html"
-PLACE = re.compile(r"(<!--(cell (?P<cell>\d+)|report)-->).*?(<!--/-->)", re.DOTALL)
+ABOUT, HOME = "book/about.html", "index.html"
+PLACE = re.compile(r"(<!--(cell (?P<cell>\d+)|report|line)-->).*?(<!--/-->)", re.DOTALL)
 MOST = 3  # pairs of values that a mark shows
 
 
@@ -68,6 +68,14 @@ def report(results: Mapping[str, Result | None]) -> str:
     return said + (f"<ul>{''.join(rows)}</ul>" if rows else "")
 
 
+def report_in_a_line(results: Mapping[str, Result | None]) -> str:
+    """What the title page says of the comparison."""
+    known = [result for result in results.values() if result]
+    count = sum(len(result.differs) for result in known)
+    ran = f"{sum(result.cells for result in known):,} outputs were run again here"
+    return f"{ran}, {count or 'none'} differ{'s' * (count < 2)}" if known else "not compared here yet"
+
+
 def mark_pages() -> None:
     """Fill the places of all pages that are built."""
     results = {chapter: read_current(chapter) for chapter in (*list_chapters(), *list_pages())}
@@ -75,6 +83,7 @@ def mark_pages() -> None:
         page = SITE / locate(chapter).parent.name / f"{chapter}.html"
         if page.exists():
             write(page, mark_cells(page.read_text("utf-8"), result))
-    if (SITE / ABOUT).exists():
-        said = report(results)
-        write(SITE / ABOUT, PLACE.sub(lambda place: place[1] + said + place[4], (SITE / ABOUT).read_text("utf-8")))
+    for page, said in ((SITE / ABOUT, report(results)), (SITE / HOME, report_in_a_line(results))):
+        if page.exists():
+            html = page.read_text("utf-8")
+            write(page, PLACE.sub(lambda place, said=said: place[1] + said + place[4], html))  # type: ignore[misc]

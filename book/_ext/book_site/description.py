@@ -4,11 +4,13 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from html import escape
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from PIL import Image, ImageOps
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -17,6 +19,7 @@ REPOSITORY = re.compile(r"https://github\.com/(?!OWNER/)([\w-]+)/([\w.-]+)")
 SITEMAP = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 PICTURE = "_static/cover.png"  # _config.yml names it as well
 SHAPE = (600, 315)
+DESCRIBED = re.compile(r'(<meta (?:name="|property="og:)description" content=")[^"]*"')
 
 
 def name_home(app: Sphinx, config: Config) -> None:
@@ -60,6 +63,16 @@ def store_cover(root: Path, folder: Path) -> None:
         for cell, figure in find_figures(path):
             if "cover" in cell["metadata"].get("tags", []):
                 store_picture(figure, folder / PICTURE)
+
+
+def stop_at_question(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Describe a page by its first paragraph, and nothing of the next: sphinxext.opengraph counts letters."""
+    first = next(doctree.findall(nodes.paragraph), None) if doctree else None
+    if first is not None:
+        told = escape(re.sub(r"\s+", " ", first.astext()))
+        context["metatags"] = DESCRIBED.sub(lambda tag: tag[1] + told + '"', context["metatags"])
 
 
 def show_figure(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:

@@ -50,6 +50,7 @@ SITE: Hooks = [
     ("doctree-read", 430, [opening.open_with_picture, formulas.colour_words]),
     ("doctree-read", 500, [theme.mark_columns]),
     ("html-page-context", 400, [description.show_figure]),  # before sphinxext.opengraph reads it
+    ("html-page-context", 501, [description.stop_at_question]),  # behind it
     ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own
 ]
 
@@ -99,6 +100,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("guess-question", predictions.Part)
     app.add_directive("guess-answer", predictions.Part)
     app.add_directive("build-report", report.BuildReport)
+    app.add_directive("build-line", report.BuildLine)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
     formulas.register(app)
     if not app.tags.has("paper"):

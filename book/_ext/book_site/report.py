@@ -50,6 +50,18 @@ def tabulate_notebooks(root: Path, names: list[str]) -> list[str]:
     return [*rows, f"| all | {' | '.join(str(total[kind]) for kind in KINDS)} |"]
 
 
+class BuildLine(SphinxDirective):
+    """The edition, its month, and in a few words what came out."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read the newest heading of the change log."""
+        edition, month = re.findall(
+            r"(?m)^## (\S+) · (\w+ \d{4})", (Path(self.env.srcdir) / "CHANGELOG.md").read_text("utf-8")
+        )[0]
+        line = f'<p class="build-line">Edition {edition}, {month} · <!--line-->not compared here yet<!--/--></p>'
+        return [] if self.env.app.tags.has("paper") else [raw(line)]
+
+
 class BuildReport(SphinxDirective):
     """What came out, and two tables: the notebooks, and the versions that are pinned."""
 

@@ -80,7 +80,8 @@ def write_index(app: Sphinx, folder: Path) -> None:
     for page in sorted(app.env.found_docs):
         name = app.env.titles[page].astext()
         for anchor, title, part, text in cut_sections(app.env.get_doctree(page)):
-            address = f"{page}.html#{anchor}" if anchor else f"{page}.html"
+            place = app.builder.get_target_uri(page)
+            address = f"{place}#{anchor}" if anchor else place
             shown = f"{escape(title)}<small>{escape(name)}</small>" if anchor else escape(title)
             index.feed(address, app.env.doc2path(page, base=False), shown, part)
             texts[address] = text
