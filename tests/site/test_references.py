@@ -71,3 +71,13 @@ def test_an_old_address_leads_to_a_place_that_is_there() -> None:
         (refresh,) = soup(f"{old}.html").select("meta[http-equiv=refresh]")
         assert refresh["content"] == f"0; url={new}" and soup(f"{old}.html").a["href"] == new
         assert f"notebooks/{page}" in CHAPTERS and (not anchor or anchor in ids(f"notebooks/{page}")), new
+
+
+def test_each_letter_of_the_glossary_leads_to_its_first_word() -> None:
+    page = soup("book/glossary.html")
+    letters = {link.get_text(): link["href"].removeprefix("#") for link in page.select(".letters a")}
+    words = [
+        (section.find(["h2", "h3"]).get_text()[0].upper(), section["id"])
+        for section in page.select("section > section")
+    ]
+    assert len(letters) > 15 and letters == dict(reversed(words))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.site.pages import each_kind_by_day
+from tests.site.pages import PAGES, each_kind_by_day, soup
 from tests.site.windows import open_page, open_window
 
 LIMIT = 500 * 1024
@@ -32,6 +32,14 @@ def test_a_first_visit_is_light(browser: Any, server: str, page: str) -> None:
     assert len(loaded) > 10, "what the page loads was not seen"
     assert sum(loaded.values()) < LIMIT, "\n".join(table)
     assert not [name for name in loaded if any(part in name for part in UNWANTED)], "a script that no page uses"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_few_elements_and_none_round_code_without_a_colour(page: str) -> None:
+    """A slow phone lays out each; the most have two chapters whose code is that of several frameworks."""
+    tags = soup(page).find_all(True)
+    assert len(tags) < (7000 if page in ("notebooks/elsewhere.html", "pages/coming-from.html") else 5500)
+    assert not soup(page).select(".highlight :is(.n, .p, .o, .w)")
 
 
 @pytest.mark.thorough

@@ -48,7 +48,7 @@ SITE: Hooks = [
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 430, [opening.open_with_picture, formulas.colour_words]),
-    ("doctree-read", 500, [theme.mark_columns]),
+    ("doctree-read", 500, [theme.mark_columns, references.add_letters]),
     ("html-page-context", 400, [description.show_figure]),  # before sphinxext.opengraph reads it
     ("html-page-context", 501, [description.stop_at_question]),  # behind it
     ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own

@@ -77,6 +77,18 @@ def number_titles(app: Sphinx, doctree: nodes.document) -> None:
         title.insert(0, nodes.Text(f"{chapters.index(app.env.docname) + 1} · "))
 
 
+def add_letters(app: Sphinx, doctree: nodes.document) -> None:
+    """Below the first lines of the glossary stand its letters, each of which leads to its first word."""
+    if app.env.docname != "book/glossary":
+        return
+    first: dict[str, str] = {}
+    for section in list(doctree.findall(nodes.section))[1:]:
+        first.setdefault(section[0].astext()[0].upper(), section["ids"][0])
+    links = [nodes.reference("", letter, refid=anchor, internal=True) for letter, anchor in first.items()]
+    opening = next(doctree.findall(nodes.paragraph))
+    opening.parent.insert(opening.parent.index(opening) + 1, nodes.paragraph("", "", *links, classes=["letters"]))
+
+
 def anchor_formulas(app: Sphinx, doctree: nodes.document) -> None:
     """Give each tagged formula a place that a link can name."""
     for block in list(doctree.findall(nodes.math_block)):

@@ -21,6 +21,9 @@ NEEDED = {
 SETTINGS = "documentation_options.js"  # lines of the page itself add to it
 FILES = ["*.map", "*.ttf", "sphinx-thebe.*", "fa-brands-400.woff2", "fa-regular-400.woff2"]
 FILES += ["fontawesome.js", "togglebutton.js"]
+# In code, what has the colour of the text around, by book.css: names, signs and blanks. A page has thousands of them.
+COLOURED = "c[1hm]?|k[cdnr]?|ow|s[12ade]?|m[if]?|n[fc]"
+PLAIN = re.compile(rf'<span class="(?!(?:{COLOURED})")[a-z0-9]{{1,3}}">((?:[^<]|<wbr>)*)</span>')
 SCRIPT = re.compile(r'<script\b(?P<attributes>[^>]*?)\bsrc="(?P<source>[^"?]+)[^"]*"[^>]*></script>\n?')
 
 
@@ -35,6 +38,7 @@ def lighten(html: str) -> str:
             return script[0]
         return script[0].replace("<script", "<script defer", 1)
 
+    html = PLAIN.sub(r"\1", html)
     return SCRIPT.sub(keep, re.sub(r'<link rel="preload" as="script"[^>]*>\n?', "", html))
 
 
