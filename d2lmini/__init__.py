@@ -42,7 +42,6 @@ from d2lmini.costs.growth import take_differences as take_differences
 from d2lmini.mixers.layers import Convolution as Convolution
 from d2lmini.mixers.layers import RestrictedSelfAttention as RestrictedSelfAttention
 from d2lmini.mixers.layers import SeparableConvolution as SeparableConvolution
-from d2lmini.costs.receptive_field import find_maximum_path_length as find_maximum_path_length
 from d2lmini.costs.receptive_field import find_receptive_field as find_receptive_field
 from d2lmini.explore.paths import explore_paths as explore_paths
 

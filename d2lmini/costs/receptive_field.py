@@ -1,16 +1,14 @@
-"""Which inputs an output depends on, and how long the path between the ends of a sequence is."""
+"""Which inputs an output depends on."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from d2lmini.checks import check_size
-from d2lmini.costs.counting import count_sequential_operations
 from d2lmini.costs.running import Sequence2Sequence, copy_module, take_first, unfuse
 
-__all__ = ["find_maximum_path_length", "find_receptive_field"]
+__all__ = ["find_receptive_field"]
 
 _SMALLEST = 1e-280  # below this a gradient in float64 is about to underflow to 0
 
@@ -62,46 +60,6 @@ def find_receptive_field(f: Sequence2Sequence, X: Tensor, *, draws: int = 3) -> 
     return torch.stack(found).any(dim=0)
 
 
-def find_maximum_path_length(layers: Iterable[Sequence2Sequence], X: Tensor) -> int | None:
-    """How many layers a stack needs until its last output depends on its first input.
-
-    With each layer more, the gradient of the last output is taken back to the first input, and made as large as 1 on
-    its way in each layer: nothing vanishes on a long one. Where all layers treat all positions alike and do not wrap
-    around the ends, no two positions are farther apart: this is the maximum path length in table 1 of Vaswani et al.
-    (2017). For a recurrent network, take one step in time as the layer.
-
-    Chapter: CNN, RNN, self-attention.
-
-    Args:
-        layers: the layers from the bottom up, each from `(batch, n, d)` to `(batch, n, d)`. All layers of a list are
-            tried, but only n of an iterator, which may be endless (`itertools.repeat`).
-        X: `(batch, n, d)` in float64, see `find_receptive_field`.
-
-    Returns:
-        The number of layers, or `None` if no draw showed that those tried connect the two.
-
-    Raises:
-        ValueError: as `find_receptive_field` does; and if a layer has a chain of operations that grows with n, as
-            `nn.RNN` does, or hides one (see `count_sequential_operations`): it is not one step of a path. (A layer that
-            takes no sequence of half the length cannot be asked.)
-
-    >>> layers = [d2l.Convolution(4, 3, dtype=torch.float64) for _ in range(9)]
-    >>> d2l.find_maximum_path_length(layers, torch.zeros(1, 6, 4, dtype=torch.float64))
-    5
-    """
-    _check_input(X)
-    stack: list[Sequence2Sequence] = []
-    asked: set[Sequence2Sequence] = set()
-    for layer in islice(layers, None if isinstance(layers, Sequence) else X.shape[1]):
-        if layer not in asked:
-            _check_one_step(layer, X)
-            asked.add(layer)
-        stack.append(copy_module(layer))
-        if _connects(stack, X):
-            return len(stack)
-    return None
-
-
 def _check_input(X: Tensor) -> None:
     if not isinstance(X, Tensor) or X.dim() != 3 or X.dtype != torch.float64 or X.numel() == 0:
         got = f"{tuple(X.shape)} in {X.dtype}" if isinstance(X, Tensor) else type(X).__name__
@@ -124,36 +82,3 @@ def _check_gradient(gradient: Tensor) -> Tensor:
     if not size.isfinite().all() or ((size > 0) & (size < _SMALLEST)).any():
         raise ValueError("a gradient is not finite, or underflows: what depends and what does not cannot be told")
     return gradient
-
-
-def _connects(stack: list[Sequence2Sequence], X: Tensor) -> bool:
-    """Whether the last output of a stack has a gradient at its first input, at one of three random inputs."""
-    with torch.random.fork_rng(devices=[]), torch.enable_grad(), unfuse():
-        return any(_reach(stack, inputs) for inputs in _draw_inputs(X, 3))
-
-
-def _reach(stack: list[Sequence2Sequence], X: Tensor) -> bool:
-    passed = []
-    for layer in stack:
-        X = X.detach().requires_grad_()
-        passed.append((X, X := take_first(layer(X))))
-    gradient = torch.zeros_like(X)
-    gradient[:, -1] = _draw_weights(X[:, -1])
-    for x, y in reversed(passed):
-        (gradient,) = torch.autograd.grad(y, x, gradient, materialize_grads=True)
-        gradient = _check_gradient(gradient) / gradient.abs().max().clamp(min=_SMALLEST)
-    return bool(gradient[:, 0].any())
-
-
-def _check_one_step(layer: Sequence2Sequence, X: Tensor) -> None:
-    """Check that a layer needs no longer chain for all tokens than for half of them, if it takes half of them."""
-    longest = count_sequential_operations(layer, X)
-    try:
-        shorter = count_sequential_operations(layer, X[:, : (X.shape[1] + 1) // 2])
-    except Exception:  # a layer for sequences of one length, whatever it says about it
-        return
-    if longest > shorter:
-        raise ValueError(
-            f"a layer has a chain of {longest} operations, and of {shorter} for half of the tokens: it takes them one"
-            " after another, and is not one step of a path. Take one step in time as the layer"
-        )

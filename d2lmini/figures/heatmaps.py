@@ -176,15 +176,15 @@ def draw_words(words: Sequence[str], weights: Sequence[Sequence[float]] | Tensor
     lines = wrap(" ".join(words), 62, break_long_words=False, break_on_hyphens=False)
     height = len(titles) * (len(lines) + 1)
     size = min(63 / (max(map(len, lines)) + 1), 1.4)  # a short text has larger letters
-    axes = open_sheet((7.2, 0.33 * size * height), xlim=(0, 63 / size), ylim=(height, 0))
+    axes = open_sheet((5.4, 0.25 * size * height), xlim=(0, 63 / size), ylim=(height, 0))
     shares = rows / np.maximum(rows.max(axis=1, keepdims=True), 1e-300)
     y = 0.5
     for title, shades in zip(titles, shares.tolist(), strict=True):
-        axes.text(0.3, y, title, va="center", fontsize=12 * size)
+        axes.text(0.3, y, title, va="center", fontsize=9 * size)
         for line in lines:
             x, y = 0.5, y + 1
             for word in line.split():
-                _write_word(axes, x, y, word, shades.pop(0), 12.5 * size)
+                _write_word(axes, x, y, word, shades.pop(0), 9.5 * size)
                 x += len(word) + 1
         y += 1
 
