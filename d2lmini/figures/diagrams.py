@@ -59,7 +59,7 @@ def _draw_attention_pooling() -> None:
 
 def _draw_attention_as_matrices() -> None:
     """Three queries and five keys of width 2, values of width 4: what is multiplied, and the shape of each matrix."""
-    axes = open_sheet((5.6, 1.7), xlim=(0, 24), ylim=(-1.2, 5.8), aspect="equal")
+    axes = open_sheet((5.4, 1.65), xlim=(0, 24), ylim=(-1.2, 5.8), aspect="equal")
     weights = ((0.1, 0.6, 0.1, 0.1, 0.1), (0.2, 0.2, 0.2, 0.2, 0.2), (0.0, 0.05, 0.05, 0.1, 0.8))
     # the left edge, rows and columns of each matrix, its name, its shape and its colour
     matrices = (

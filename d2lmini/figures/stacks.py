@@ -14,11 +14,11 @@ Edge = tuple[tuple[int, int], tuple[int, int]]  # from (position, level) to (pos
 
 def draw_clocks() -> None:
     """Pairs 0, 4 and 8 of an encoding of width 32: the hand points to (sine, cosine)."""
-    axes = open_sheet((5.6, 2.1), xlim=(-2.4, 11.5), ylim=(-3.7, 0.6), aspect="equal")
+    axes = open_sheet((5.4, 2), xlim=(-2.4, 11.5), ylim=(-3.7, 0.6), aspect="equal")
     for row, (j, colour) in enumerate(zip((0, 4, 8), (BLUE, ORANGE, GREEN), strict=True)):
         axes.text(-0.8, -1.1 * row, f"clock {j}", ha="right", va="center")
         angles = [i * 10000 ** (-2 * j / 32) for i in range(12)]
-        axes.plot(range(12), [-1.1 * row] * 12, "o", color=PAPER, markeredgecolor=GREY, markersize=23)
+        axes.plot(range(12), [-1.1 * row] * 12, "o", color=PAPER, markeredgecolor=GREY, markersize=22)
         x = [part for i, angle in enumerate(angles) for part in (i, i + 0.38 * math.sin(angle), math.nan)]
         y = [part - 1.1 * row for angle in angles for part in (0, 0.38 * math.cos(angle), math.nan)]
         axes.plot(x, y, color=colour, lw=1.8, linestyle="-")

@@ -14,7 +14,7 @@ list_in_order(
         "Exercise 3.2",
         "split-heads",
         "which numbers lie side by side in the memory of X, and which ones must in the result?",
-        '"Heads as part of the batch"',
+        '"From a loop to the batch"',
     ),
     Task(
         "Exercise 3.3",
@@ -26,7 +26,7 @@ list_in_order(
         "Exercise 3.4",
         "debug-multi-head",
         "of which example and which head is row 1 of the reshaped queries?",
-        '"Heads as part of the batch", and the width in "Scale and cost"',
+        '"From a loop to the batch", and the width in "Scale and cost"',
     ),
     Task(
         "Exercise 3.5",

@@ -16,6 +16,7 @@ from tests.site.windows import open_page, open_window
 from tools.notebooks.files import NOTEBOOKS
 
 FIRST, SECOND = "notebooks/attention-pooling.html", "notebooks/self-attention.html"
+NUMBER = "notebooks/costs-on-a-machine.html"  # its first question asks for one
 PRINTED = "34.0341"  # the answer to the first prediction of the first chapter
 
 
@@ -82,32 +83,32 @@ def test_the_switch_uncovers_all_answers_and_is_remembered(browser: Any, server:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("4", "So it is"),
-        ("4.0", "So it is"),
-        ("8/2", "So it is"),
-        ("4.2", "close"),
-        ("−4", "it is 4"),
-        ("40 %", "it is 4"),
+        ("64", "So it is"),
+        ("64.0", "So it is"),
+        ("128/2", "So it is"),
+        ("66", "close"),
+        ("−64", "it is 64"),
+        ("40 %", "it is 64"),
         ("<b>four</b>", "number"),
     ],
 )
 def test_a_number_is_judged_and_kept(written: str, said: str, browser: Any, server: str) -> None:
     with open_window(browser, server, width=390) as window:
-        open_page(window, server + SECOND)
+        open_page(window, server + NUMBER)
         together, field = window.locator("details.guesses"), window.get_by_role("textbox", name=SCRIPTS["guess"]).first
         assert not together.is_visible()
         field.fill(written)
         window.keyboard.press("Enter")
         cover = window.locator("details.guess[open]")
-        assert said in cover.locator(".guessed").inner_text() and "weights in sevenths" in cover.inner_text()
-        open_page(window, server + SECOND)
+        assert said in cover.locator(".guessed").inner_text() and "FLOPs per byte" in cover.inner_text()
+        open_page(window, server + NUMBER)
         assert field.input_value() == written
         true = said in ("So it is", "close")
         assert f"{int(true)} of 1" in together.locator("> summary").inner_text()
         together.locator("> summary").press("Enter")
         [row] = together.locator("tbody tr").all()
         cells = [re.sub(r"\s+", " ", text) for text in row.locator("td").all_inner_texts()]
-        assert cells[0].endswith("?") and cells[1:] == [written, "✓ 4" if true else "4"]
+        assert cells[0].endswith("?") and cells[1:] == [written, "✓ 64" if true else "64"]
         assert check_width(window) == [] and window.complaints == []
 
 
