@@ -23,6 +23,7 @@ KINDS = [HOME, CHAPTERS[0], "pages/coming-from.html"]
 BY_DAY = [page if page in KINDS else pytest.param(page, marks=pytest.mark.thorough) for page in PAGES]
 each_kind_by_day = pytest.mark.parametrize("page", BY_DAY)
 SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]
+MOVED = {f"{old.removesuffix('.html')}.html": new for old, new in SETTINGS["redirects"].items()}
 COMPLETE = {f"notebooks/{chapter}.html" for chapter in SETTINGS["complete_chapters"]}
 
 

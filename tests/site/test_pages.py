@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from PIL import Image
 
 from tests.colours import contrast
-from tests.site.pages import CHAPTERS, COMPLETE, PAGES, RUN, SETTINGS, SITE, ids, soup
+from tests.site.pages import CHAPTERS, COMPLETE, MOVED, PAGES, RUN, SITE, ids, soup
 from tools.notebooks.files import NOTEBOOKS, ROOT, TEXTS
 
 STYLE, RULES = ((ROOT / f"d2lmini/figures/{name}").read_text("utf-8") for name in ("style.mplstyle", "dark.css"))
@@ -26,8 +26,7 @@ def squeeze(text: str) -> str:
 def test_each_source_has_its_page_and_there_is_no_other() -> None:
     folders = ("book", "notebooks", "pages")
     built = {str(path.relative_to(SITE)) for folder in folders for path in (SITE / folder).glob("*.html")}
-    moved = {"book/intro.html", *(f"{old}.html" for old in SETTINGS["redirects"])}
-    assert built == {*PAGES, *moved} - {"index.html"}
+    assert built == {*PAGES, *MOVED} - {"index.html"}
 
 
 def find_dead_ends(page: str) -> list[str]:
@@ -97,8 +96,12 @@ def test_a_chapter_leads_to_the_glossary(page: str) -> None:
     assert soup(page).find("article").find("a", href="../book/glossary.html"), f"{page}: none beside the sidebar's"
 
 
-def test_each_page_has_a_description_of_its_own() -> None:
+def test_each_page_has_a_description_of_its_own_that_ends_with_its_first_paragraph() -> None:
     described = [soup(page).find("meta", attrs={"name": "description"})["content"] for page in PAGES]
+    firsts = [soup(page).select_one(".bd-article > section p") for page in PAGES]
+    for told, first in zip(described, firsts, strict=True):
+        assert first.find("math") or told == squeeze(first.get_text())  # a formula is an ellipsis
+        assert not re.search(r"[\\{}]", told)
     assert all(len(text) > 30 for text in described) and len(set(described)) == len(PAGES)
 
 
@@ -133,6 +136,7 @@ def test_the_report_tells_what_came_out_and_names_notebooks_and_versions() -> No
     said = squeeze(soup("book/about.html").find("article").get_text())
     ran = r"(\d+) cells of (\d+) notebooks were run again in \d+ seconds of computing, and compared: none"
     outcome = re.search(ran, said)
+    assert re.search(r"Edition [\d.]+, \w+ \d{4} · [\d,]+ outputs .* none differs", soup("index.html").get_text())
     assert outcome and int(outcome[2]) == len(RUN) and int(outcome[1]) > 20 * len(CHAPTERS)
     assert not [page for page in RUN if soup(page).select(".differs")]
     rows = [row.find_all("td") for row in soup("book/about.html").find_all("tr")]

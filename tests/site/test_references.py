@@ -1,13 +1,14 @@
 """What leads somewhere: numbered figures, formulas by their number, words of the glossary, and their previews."""
 
 import copy
+import posixpath
 import re
 from typing import Any
 
 import pytest
 from book_site.phrases import EXERCISE, FIGURE
 
-from tests.site.pages import CHAPTERS, COMPLETE, FILES, PAGES, SETTINGS, ids, soup
+from tests.site.pages import CHAPTERS, COMPLETE, FILES, MOVED, PAGES, ids, soup
 from tests.site.windows import open_page, open_window
 
 
@@ -66,11 +67,12 @@ def test_a_preview_shows_the_formula_and_escape_hides_it(browser: Any, server: s
 
 
 def test_an_old_address_leads_to_a_place_that_is_there() -> None:
-    for old, new in SETTINGS["redirects"].items():
-        page, _, anchor = new.partition("#")
-        (refresh,) = soup(f"{old}.html").select("meta[http-equiv=refresh]")
-        assert refresh["content"] == f"0; url={new}" and soup(f"{old}.html").a["href"] == new
-        assert f"notebooks/{page}" in CHAPTERS and (not anchor or anchor in ids(f"notebooks/{page}")), new
+    for old, new in MOVED.items():
+        path, _, anchor = new.partition("#")
+        page = posixpath.normpath(posixpath.join(posixpath.dirname(old), path))
+        (refresh,) = soup(old).select("meta[http-equiv=refresh]")
+        assert refresh["content"] == f"0; url={new}" and soup(old).a["href"] == new
+        assert page in PAGES and (not anchor or anchor in ids(page)), new
 
 
 def test_each_letter_of_the_glossary_leads_to_its_first_word() -> None:

@@ -15,6 +15,8 @@ from PIL import Image, ImageOps
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from .search import read_block
+
 REPOSITORY = re.compile(r"https://github\.com/(?!OWNER/)([\w-]+)/([\w.-]+)")
 SITEMAP = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 PICTURE = "_static/cover.png"  # _config.yml names it as well
@@ -71,7 +73,7 @@ def stop_at_question(
     """Describe a page by its first paragraph, and nothing of the next: sphinxext.opengraph counts letters."""
     first = next(doctree.findall(nodes.paragraph), None) if doctree else None
     if first is not None:
-        told = escape(re.sub(r"\s+", " ", first.astext()))
+        told = escape(read_block(first))
         context["metatags"] = DESCRIBED.sub(lambda tag: tag[1] + told + '"', context["metatags"])
 
 

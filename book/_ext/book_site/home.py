@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 HOME = "index.html"
-MOVED = Path(__file__).with_name("moved.html")
 
 
 class Site(StandaloneHTMLBuilder):
@@ -19,11 +17,3 @@ class Site(StandaloneHTMLBuilder):
     def get_outfilename(self, pagename: str) -> str:
         """The file of a page."""
         return str(Path(self.outdir) / HOME) if pagename == self.config.root_doc else super().get_outfilename(pagename)
-
-
-def lead_home(app: Sphinx, folder: Path) -> None:
-    """Lead from where the title page was to where it is, with what stands behind the #: readers have shared it."""
-    page = folder / f"{app.config.root_doc}.html"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    target = "../" * app.config.root_doc.count("/") + HOME
-    page.write_text(MOVED.read_text("utf-8").replace("${to_uri}", target), "utf-8")

@@ -71,7 +71,6 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         return
     edit_pages(folder, theme.tidy_page, folds.hang_lines)
     theme.free_lost_page(app, folder)
-    home.lead_home(app, folder)
     search.write_index(app, folder)
     fonts.write_fonts(folder, folder / "_static/fonts")
     formulas.write_font(folder, folder / "_static/math.woff2")
