@@ -104,6 +104,13 @@
     if (!words.length) hide?.remove();
   }));
 
+  // Who goes to the field of the search will need what it reads; a folder is near enough.
+  if (location.protocol !== "file:") addEventListener("focusin", ({ target }) => {
+    if (!target.matches("form.bd-search input") || document.querySelector("link[href$='searchindex.js']")) return;
+    for (const name of ["searchindex.js", "_static/searchtools.js", "_static/language_data.js"])
+      document.head.append(Object.assign(document.createElement("link"), { rel: "prefetch", href: root.dataset.content_root + name }));
+  });
+
   // The bar of chapters begins at its head, unless the page that is read stands further down.
   addEventListener("load", () => setTimeout(() => {
     const bar = document.getElementById("pst-primary-sidebar"), current = bar?.querySelector(".toctree-l1.current");
@@ -118,8 +125,9 @@
   // The section whose heading is the last one above the upper third; at the end of the page, the one that was asked for.
   const links = all("#page-contents a[href^='#']");
   const headings = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
-  const mark = () => {
-    const tops = headings.map((heading) => heading?.getBoundingClientRect().top ?? Infinity);
+  const mark = () => {  // what is not laid out is far away, and is not asked: that would lay it out
+    const near = (heading) => heading?.checkVisibility({ contentVisibilityAuto: true });
+    const tops = headings.map((heading) => (near(heading) ? heading.getBoundingClientRect().top : Infinity));
     let read = tops.findLastIndex((top) => top < 0.2 * innerHeight);
     const asked = links.findIndex((link) => link.hash === location.hash);
     const end = scrollY + innerHeight >= root.scrollHeight - 2;
@@ -138,6 +146,6 @@
   };
   if (links.length) {
     for (const event of ["scroll", "resize", "hashchange"]) addEventListener(event, later, { passive: true });
-    mark();
+    later();
   }
 })();

@@ -1,6 +1,7 @@
 """The faces of the pages: a serif for text, a sans for what surrounds it, a monospace for code, and Chinese for both.
 
-Each is cut, from an installed package, down to the characters that the pages use.
+Each is cut, from an installed package, down to the characters that the pages use; Chinese in two parts, of which the
+second has what only one page shows: the glossary.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ import os
 import re
 import shutil
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import unescape
 from pathlib import Path
@@ -65,9 +67,10 @@ def find_file(package: str, name: str) -> Path:
     return found[0]
 
 
-def read_characters(pages: Iterator[Path]) -> set[str]:
-    """The characters of the pages: what they show, and also their tags, which are plain."""
-    return set("").union(*(unescape(re.sub(r"<svg.*?</svg>", "", page.read_text("utf-8"))) for page in pages))
+def count_characters(pages: Iterator[Path]) -> Counter[str]:
+    """On how many pages each character is: in what they show, and also in their tags, which are plain."""
+    texts = (re.sub(r"<svg.*?</svg>", "", page.read_text("utf-8"), flags=re.DOTALL) for page in pages)
+    return Counter(character for text in texts for character in set(unescape(text)))
 
 
 def cut_font(source: Path, target: Path, characters: Iterable[str], features: Iterable[str] = TEXT) -> None:
@@ -96,11 +99,19 @@ def save_part(source: Path, target: Path, letters: str, features: list[str]) -> 
 def write_fonts(pages: Path, target: Path) -> None:
     """Write the faces, cut to what the pages in a folder use, and their licences."""
     target.mkdir(parents=True, exist_ok=True)
-    characters = PLAIN | read_characters(pages.rglob("*.html"))
+    counted = count_characters(pages.rglob("*.html"))
+    characters = PLAIN | set(counted)
     characters |= set(unicodedata.normalize("NFD", "".join(characters)))  # a letter with its mark, where it has no own
     han = set(re.findall("[\u2e80-\u9fff\uff00-\uffef]", "".join(characters)))
+    common = {character for character in han if counted[character] > 1} or han
     for face, (package, name) in FACES.items():
-        cut_font(find_file(package, name), target / f"{face}.woff2", han if "chinese" in face else characters - han)
+        source, latin = find_file(package, name), "chinese" not in face
+        cut_font(source, target / f"{face}.woff2", characters - han if latin else common)
+        if not latin:
+            cut_font(source, target / f"{face}-rare.woff2", han - common)
+    sheet = target.with_suffix(".css")
+    codes = ", ".join(f"U+{ord(character):X}" for character in sorted(common))
+    sheet.write_text(sheet.read_text("utf-8").replace("U+82F9", codes), "utf-8")
     for licence, (package, name) in LICENCES.items():
         shutil.copy(find_file(package, name), target / licence)
 

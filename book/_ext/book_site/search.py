@@ -1,6 +1,8 @@
 """A search that leads to sections, and finds Chinese words. The engine is Sphinx's: it works without a server."""
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from itertools import pairwise
@@ -9,12 +11,16 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.search import IndexBuilder, js_index
+from sphinx.search import IndexBuilder, SearchLanguage, js_index
 from sphinx.search.en import SearchEnglish
 from sphinx.util.docutils import new_document
 
+from .phrases import SCRIPTS
+
 RUN = re.compile(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+")
 TEXT = (nodes.paragraph, nodes.term, nodes.caption, nodes.literal_block, nodes.math_block)
+# The other names of an entry of the glossary, and those in another language.
+OTHERS = re.compile(rf"(?:{'|'.join(re.split('[,，] ?', SCRIPTS['names']))})[:：] ?([^.。]+)[.。]")
 
 
 class EnglishWithChinese(SearchEnglish):
@@ -73,19 +79,42 @@ def cut_sections(doctree: nodes.document) -> Iterator[tuple[str, str, nodes.docu
         yield anchor, title.astext(), part, text
 
 
+def list_names(entry: str) -> list[str]:
+    """What an entry of the glossary is called beside its title."""
+    return [name.strip() for names in OTHERS.findall(entry) for name in re.split("[,，]", names)]
+
+
+def rank(found: dict[str, Any], texts: dict[str, str], lang: SearchLanguage) -> None:
+    """Let each word name first the section that says it most often."""
+    often = {
+        name: Counter(lang.stem(word).lower() for word in lang.split(text.lower())) for name, text in texts.items()
+    }
+    names = found["docnames"]
+    for word, places in found["terms"].items():
+        if isinstance(places, list):
+            counts = {place: often[names[place]][word] for place in places}
+            places.sort(key=counts.__getitem__, reverse=True)
+
+
 def write_index(app: Sphinx, folder: Path) -> None:
-    """Write the index anew: its documents are sections, each with its text, from which excerpts are taken."""
+    """Write the index anew: its documents are sections. Their texts, of which excerpts are shown, are a file a page."""
     index = IndexBuilder(app.env, app.config.html_search_language or "en", {}, "")
     texts: dict[str, str] = {}
+    excerpts = folder / "_static/excerpts"
     for page in sorted(app.env.found_docs):
-        name = app.env.titles[page].astext()
+        name, place = app.env.titles[page].astext(), app.builder.get_target_uri(page)
+        own: dict[str, str] = {}
         for anchor, title, part, text in cut_sections(app.env.get_doctree(page)):
-            place = app.builder.get_target_uri(page)
             address = f"{place}#{anchor}" if anchor else place
             shown = f"{escape(title)}<small>{escape(name)}</small>" if anchor else escape(title)
             index.feed(address, app.env.doc2path(page, base=False), shown, part)
-            texts[address] = text
+            own[address] = text
+        texts |= own
+        file = (excerpts / place).with_suffix(".js")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"EXCERPTS({json.dumps(own, ensure_ascii=False)})", "utf-8")
     found: dict[str, Any] = index.freeze()
+    rank(found, texts, index.lang)
     # A query that is a title would be listed a second time.
-    found |= {"alltitles": {}, "texts": [texts[name] for name in found["docnames"]]}
+    found |= {"alltitles": {}, "names": {name: list_names(text) for name, text in texts.items() if "glossary" in name}}
     (folder / "searchindex.js").write_text(js_index.dumps(found), "utf-8")

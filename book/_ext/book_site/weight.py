@@ -24,6 +24,8 @@ FILES += ["fontawesome.js", "togglebutton.js"]
 # In code, what has the colour of the text around, by book.css: names, signs and blanks. A page has thousands of them.
 COLOURED = "c[1hm]?|k[cdnr]?|ow|s[12ade]?|m[if]?|n[fc]"
 PLAIN = re.compile(rf'<span class="(?!(?:{COLOURED})")[a-z0-9]{{1,3}}">((?:[^<]|<wbr>)*)</span>')
+# The theme asks each block of code whether it scrolls, and lays the page out anew for each; scrolls.js asks once.
+ASKS = re.compile(r',"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)')
 SCRIPT = re.compile(r'<script\b(?P<attributes>[^>]*?)\bsrc="(?P<source>[^"?]+)[^"]*"[^>]*></script>\n?')
 
 
@@ -62,6 +64,8 @@ def lighten_site(folder: Path) -> None:
         for unused in folder.rglob(pattern):
             unused.unlink()
     shutil.rmtree(folder / "_static/locales", ignore_errors=True)  # translations of the theme
+    script = folder / "_static/scripts/pydata-sphinx-theme.js"
+    script.write_text(ASKS.sub("", script.read_text("utf-8")), "utf-8")
     for page in folder.rglob("*.html"):
         page.write_text(lighten(page.read_text("utf-8")), "utf-8")
     shrink_icons(folder)
