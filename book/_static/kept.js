@@ -22,3 +22,5 @@ const KEPT = (() => {
   }
   return { read, write, list, add: (name, entry) => write(name, JSON.stringify([...new Set([...list(name), entry])])) };
 })();
+// Who goes to a place of the page, or comes back to it, needs all above it laid out (layout.css).
+if (location.hash || performance.getEntriesByType("navigation")[0]?.type !== "navigate") document.documentElement.dataset.whole = "";

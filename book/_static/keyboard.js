@@ -7,6 +7,8 @@
   const fill = (phrase, ...values) => phrase.replaceAll("{}", () => values.shift());
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
+  addEventListener("click", ({ target }) => { if (target.closest?.("a[href*='#']")) root.dataset.whole = ""; }, true);
+
   // The theme takes the focus away from these when they are pressed.
   for (const button of all(".theme-switch-button, .search-button, .primary-toggle, .secondary-toggle")) button.blur = () => {};
 

@@ -9,8 +9,10 @@
   const chapters = new Set(links.map(name));
   const count = Object.assign(document.createElement("p"), { className: "progress-read" });
   document.querySelector(".bd-links")?.prepend(count);
+  const parts = [...document.querySelectorAll(".whole a")];  // of the drawing on the title page
   function tell() {
     const done = new Set(KEPT.list(KEY).filter((chapter) => chapters.has(chapter)));
+    for (const part of parts) part.classList.toggle("part-read", done.has(/([\w-]+)\.html$/.exec(part.href.baseVal)[1]));
     for (const link of links) {
       link.querySelector(".chapter-read")?.remove();
       if (!done.has(name(link))) continue;

@@ -11,6 +11,7 @@ from d2lmini.checks import check_choice
 from d2lmini.figures import stacks
 from d2lmini.figures.parts import GREY, INK, KEYS, PAPER, QUERIES, VALUES, draw_arrow, draw_box, open_sheet
 from d2lmini.figures.plot import use_svg_display
+from d2lmini.figures.whole import draw_whole
 
 __all__ = ["draw_diagram"]
 
@@ -23,7 +24,8 @@ def draw_diagram(name: str) -> None:
     Args:
         name: `"attention pooling"`, `"attention as matrices"`, `"three roles"`, `"clocks"`, `"turned hands"`,
             `"multi-head attention"`, `"architectures"`, `"transformer"`, `"block"`, `"residual streams"`,
-            `"induction heads"`, `"vision transformer"`, `"review classifier"` or `"two memories"`.
+            `"induction heads"`, `"vision transformer"`, `"review classifier"`, `"two memories"` or
+            `"whole transformer"`.
 
     Raises:
         ValueError: if there is no such diagram; the message lists them.
@@ -191,4 +193,5 @@ _DIAGRAMS = {
     "vision transformer": stacks.draw_vision_transformer,
     "review classifier": stacks.draw_review_classifier,
     "two memories": stacks.draw_two_memories,
+    "whole transformer": draw_whole,
 }

@@ -20,10 +20,12 @@ def open_sheet(figsize: tuple[float, float], **settings: Any) -> Axes:
     return axes
 
 
-def draw_box(axes: Axes, x: float, y: float, width: float, text: str, colour: str = INK, height: float = 0.68) -> None:
-    """A box with a text in it, which stands upright in an upright box; x, y is its middle."""
+def draw_box(
+    axes: Axes, x: float, y: float, width: float, text: str, colour: str = INK, height: float = 0.68, url: str = ""
+) -> None:
+    """A box with a text in it, which stands upright in an upright box; x, y is its middle. It may be a link."""
     corner, shape = (x - width / 2, y - height / 2), "round,pad=0,rounding_size=0.12"
-    axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=shape, fc=PAPER, ec=colour, lw=1.4))
+    axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=shape, fc=PAPER, ec=colour, lw=1.4, url=url or None))
     axes.text(x, y, text, ha="center", va="center", rotation=90 * (height > width))
 
 

@@ -48,7 +48,7 @@ MOST_KIB = 640
 LONGEST_CODE_LINE = 84
 MOST_CODE_LINES = 30
 
-TAGS = {"answer", "cover", "hide-input", "opening", NEEDS_MODEL} | ASIDE
+TAGS = {"answer", "cover", "hide-input", "map", "opening", NEEDS_MODEL} | ASIDE
 
 PUBLISHERS = r"(arxiv|doi|jstor|aclanthology|jmlr)\.org|mlr\.press|openreview\.net"
 

@@ -72,7 +72,7 @@ def ask(window: Any, site: str, query: str) -> list[str]:
 def open_page(window: Any, address: str) -> None:
     """A page as for a reader who has been everywhere: what is out of sight would have no layout yet."""
     window.goto(address)
-    window.add_style_tag(content=".bd-article section { content-visibility: visible !important }")
+    window.evaluate("document.documentElement.dataset.whole = ''")
     window.evaluate("document.fonts.ready")  # a page that is left before counts its fonts as not loaded
 
 

@@ -1,35 +1,52 @@
-"""README's picture, `python -m tools.releasing.still`: *Fruit or firm?* as Chromium draws it on the page."""
+"""README's picture, `python -m tools.releasing.still`: the numbers that SmolLM2 has of 200 tokens, and one of them."""
 
-import io
-import shutil
-
+import matplotlib.pyplot as plt
+import torch
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
 
+import d2lmini as d2l
+from d2lmini.figures.plot import use_svg_display
 from tools import ROOT
-from tools.releasing.paper.pdf import BROWSERS
 
-PICTURE = ROOT / "book/_static/fruit-or-firm.png"
-PAGE = (ROOT / "_build/html/index.html").as_uri() + "#她.咬.修"
+PICTURE = ROOT / "book/_static/one-number.png"
+BEFORE = (11, 12)  # blocks: it is born in one step
 
 
-def take_still(chromium: Browser) -> tuple[Image.Image, str]:
-    """The picture, and what the page says of the sentence."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 1000}, device_scale_factor=1.5, color_scheme="light")
-    page.goto(PAGE)
-    page.evaluate("document.fonts.ready")
-    picture = Image.open(io.BytesIO(page.locator(".play").screenshot(animations="disabled")))
-    said = page.locator(".play .verdict").inner_text()
-    page.close()
-    return picture.convert("RGB").quantize(32), said
+@torch.no_grad()
+def read_stream(tokens: int = 200) -> list[torch.Tensor]:
+    """What each block of `BEFORE` reads of the first text of the book, `(tokens, 576)`, without signs."""
+    model, tokenizer = d2l.load_smollm2()
+    X = model.embed(torch.tensor([tokenizer.encode(d2l.load_texts()[0]).ids[:tokens]]))  # (1, tokens, 576)
+    seen = []
+    for i, block in enumerate(model.blks):
+        if i in BEFORE:
+            seen.append(X[0].abs())
+        X = block(X)[0]
+    return seen
+
+
+def draw_stream(seen: list[torch.Tensor]) -> None:
+    """A pixel for each number, on one scale; the largest is drawn larger where it stands out."""
+    use_svg_display()
+    most = max(float(numbers.max()) for numbers in seen)
+    _, panels = plt.subplots(1, len(seen), figsize=(9.6, 2.5))
+    for panel, block, numbers in zip(panels, BEFORE, seen, strict=True):
+        panel.imshow(numbers, cmap="inferno", vmin=0, vmax=most / 8, interpolation="nearest", aspect="auto")
+        panel.set(title=f"before block {block}", xticks=[], yticks=[], ylim=(len(numbers), -16), facecolor="black")
+        panel.grid(visible=False)
+        panel.spines[:].set_visible(False)
+        row, column = divmod(int(numbers.argmax()), numbers.shape[1])
+        if numbers.max() > most / 2:
+            panel.plot(column, row, "s", markersize=2.5, color="#fcffa4")
+            panel.plot(column, row, "o", markersize=12, markerfacecolor="none", markeredgecolor="#ff9d57")
+            said = f"one number is {float(numbers.max()):,.0f}"
+            panel.annotate(said, (column, row), (-12, -18), textcoords="offset points", color="#ff9d57", ha="right")
+    panels[0].set_ylabel("200 tokens")
+    panels[0].set_xlabel("576 numbers of each")
 
 
 if __name__ == "__main__":
-    path = next(filter(None, map(shutil.which, BROWSERS)))
-    with (
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]) as one,
-    ):
-        still, said = take_still(one)
-    still.save(PICTURE, optimize=True)
-    print(f"{PICTURE.relative_to(ROOT)}, {PICTURE.stat().st_size / 1024:.0f} KB: {said}")
+    draw_stream(read_stream())
+    plt.savefig(PICTURE, dpi=150)
+    Image.open(PICTURE).convert("RGB").quantize(48).save(PICTURE, optimize=True)
+    print(f"{PICTURE.relative_to(ROOT)}, {PICTURE.stat().st_size / 1024:.0f} KB")

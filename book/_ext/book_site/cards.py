@@ -1,4 +1,7 @@
-"""The chapters on the title page, each as a card, or on paper a line: question and time, read from the notebook."""
+"""The chapters on the title page, each as a card, or on paper a line: question and time, read from the notebook.
+
+A card has its picture from `thumbnails.svg`, or the first figure of a chapter that has none there.
+"""
 
 import json
 import re
@@ -10,7 +13,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from book_site.phrases import RUNNING_TIME, RUNS_IN
 
+from .folds import raw
 from .references import list_parts
+
+THUMBNAILS = Path(__file__).parent / "thumbnails.svg"
 
 
 def read_opening(notebook: dict[str, Any]) -> tuple[str, str, str]:
@@ -60,14 +66,16 @@ class ChapterCards(SphinxDirective):
         notebook = self.read_chapter(name)
         title, opening, time = read_opening(notebook)
         head, _, tail = title.partition(": ")
+        self.env.note_dependency(str(THUMBNAILS))
         text = f"**[{head}](/{name}.ipynb)** {tail}\n\n{opening}\n\n{RUNS_IN.format(time)}"
         card = nodes.list_item("", nodes.container("", *self.parse_text_to_nodes(text)))
-        svg = find_picture(notebook)
-        if svg:
+        drawn = re.search(rf'<symbol id="{Path(name).name}">(.*?)</symbol>', THUMBNAILS.read_text("utf-8"), re.DOTALL)
+        if drawn:
+            card.insert(0, raw(f'<svg class="thumbnail" viewBox="0 0 120 80" aria-hidden="true">{drawn[1]}</svg>'))
+        elif svg := find_picture(notebook):
             place = Path(self.env.app.outdir) / f"_images/card-{Path(name).name}.svg"
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(svg, "utf-8")
             depth = self.env.app.builder.get_target_uri(self.env.docname).count("/")
-            source = f"{'../' * depth}_images/{place.name}"
-            card.insert(0, nodes.raw("", f'<img src="{source}" alt="">', format="html"))
+            card.insert(0, raw(f'<img src="{"../" * depth}_images/{place.name}" alt="">'))
         return card

@@ -28,6 +28,7 @@ from . import (
     styles,
     theme,
     weight,
+    whole,
 )
 
 # An event of Sphinx, a priority, and what is called then, in this order.
@@ -95,6 +96,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", finish, priority=900)  # the theme writes colours of code at the end
     search_languages["en"] = search.EnglishWithChinese
     app.add_directive("chapter-cards", cards.ChapterCards)
+    app.add_directive("whole-transformer", whole.Whole)
     app.add_directive("play", play.Play)
     app.add_directive("guess-question", predictions.Part)
     app.add_directive("guess-answer", predictions.Part)
