@@ -5,8 +5,10 @@ import re
 import pytest
 from book_site.phrases import SUMMARY, TAKEAWAY
 
-from tests.book.chapters import COMPLETE, each_chapter, read_text
-from tools.writing.ceilings import count_words, find_exceeded, find_missing
+from tests.book.chapters import CHAPTERS, COMPLETE, each_chapter, read_text
+from tools.notebooks.files import TEXTS
+from tools.notebooks.files import read as read_file
+from tools.writing.ceilings import count_words, find_exceeded, find_missing, measure
 
 pytestmark = pytest.mark.recipe("A chapter")
 
@@ -31,6 +33,14 @@ def test_a_complete_chapter_has_pictures_and_sentences_and_a_summary_that_says_m
     assert not said_again, (
         f"book/{chapter}.md: the summary is a table, a picture or questions, each with a link, and not {said_again}"
     )
+
+
+def test_the_teaching_plan_tells_the_minutes_of_a_student() -> None:
+    plan = read_file(TEXTS / "teaching.md") or ""  # a small book has none
+    told = {name: int(minutes) for name, minutes in re.findall(r"/([\w-]+)\.ipynb\) (\d+) min", plan)}
+    assert not plan or set(told) == set(CHAPTERS)
+    measured = {name: measure(name)["minutes"] for name in told}
+    assert not {name: measured[name] for name in told if abs(told[name] - measured[name]) > 3}, "book/teaching.md"
 
 
 def test_words_without_blanks_are_counted_by_their_characters() -> None:

@@ -1,7 +1,7 @@
 """Say on the built pages what became of each cell when it was run again: `compare` calls it when it is done.
 
 The pages are built from what is stored, before anything runs. `book_site.report` leaves a place behind each code cell
-and one on the page about the build; here they are filled, as often as results come.
+and one where a page says what came out; here they are filled, as often as results come.
 """
 
 import re
@@ -13,8 +13,8 @@ from tools.notebooks.files import list_chapters, list_pages, locate, write
 from tools.notebooks.results import Difference, Result, name_cell, read_current
 
 SITE = ROOT / "_build/html"
-ABOUT, HOME = "book/about.html", "index.html"
-PLACE = re.compile(r"(<!--(cell (?P<cell>\d+)|report|line)-->).*?(<!--/-->)", re.DOTALL)
+PLACE = re.compile(r"(<!--cell (?P<cell>\d+)-->).*?(<!--/-->)", re.DOTALL)
+SUM = re.compile(r"(<!--(?P<kind>report|line)-->).*?(<!--/-->)", re.DOTALL)
 MOST = 3  # pairs of values that a mark shows
 
 
@@ -36,13 +36,13 @@ def mark_cells(html: str, result: Result | None) -> str:
         cell = int(place["cell"])
         pairs = result.differs.get(cell, []) if result else []
         mark = f'<p class="differs" id="differs-{cell}">On this machine the cell gave {tell(pairs)}.</p>'
-        return place[1] + mark * bool(pairs) + place[4]
+        return place[1] + mark * bool(pairs) + place[3]
 
     return PLACE.sub(fill, html)
 
 
 def report(results: Mapping[str, Result | None]) -> str:
-    """What the page about the build says of the comparison, as HTML."""
+    """What is said of the comparison, as HTML, on a page of a folder."""
     if not any(results.values()):
         return "<p>Nothing has been compared yet.</p>"
     known = {chapter: result for chapter, result in results.items() if result}
@@ -83,7 +83,8 @@ def mark_pages() -> None:
         page = SITE / locate(chapter).parent.name / f"{chapter}.html"
         if page.exists():
             write(page, mark_cells(page.read_text("utf-8"), result))
-    for page, said in ((SITE / ABOUT, report(results)), (SITE / HOME, report_in_a_line(results))):
-        if page.exists():
-            html = page.read_text("utf-8")
-            write(page, PLACE.sub(lambda place, said=said: place[1] + said + place[4], html))  # type: ignore[misc]
+    said = {"report": report(results), "line": report_in_a_line(results)}
+    for page in SITE.rglob("*.html"):
+        html = page.read_text("utf-8")
+        if SUM.search(html):
+            write(page, SUM.sub(lambda place: place[1] + said[place["kind"]] + place[3], html))

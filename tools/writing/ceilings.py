@@ -18,7 +18,7 @@ from book_site.opening import without_opening
 from book_site.phrases import EXERCISE, EXERCISES, PREDICT, PREREQUISITES, RUNNING_TIME, SOLUTION, TAKEAWAY
 
 from tools.notebooks.files import NEEDS_MODEL, NOTEBOOKS, is_aside
-from tools.teaching.slides.blocks import read_blocks
+from tools.teaching.slides.markup import read_blocks
 
 # What may be reached in the main line, in each paragraph, Predict, statement and solution. `long` are cells of more
 # than 20 lines, `opening` is how many words stand above the first picture, `concepts` are terms in bold.
@@ -136,7 +136,7 @@ def measure(name: str) -> dict[str, int]:
         for part in (chapter.box, code)
     )
     blocks = [block for text in texts for block in read_blocks(text)]
-    asked = [block for block in blocks if block.kind == "predict"]
+    asked = [source for kind, source in blocks if kind == "predict"]
     bold = {term for text in texts for term in _BOLD.findall(text) if len(term.split()) < 6}
     statements = [_EXERCISE.split(list_texts(cells)[0])[-1] for cells in chapter.exercises]
     folded = ["\n".join(list_texts(filter(is_aside, cells))) for cells in chapter.exercises]
@@ -152,8 +152,8 @@ def measure(name: str) -> dict[str, int]:
         "opening": count_before_picture(chapter.main),
         "pictures": sum(map(is_picture, chapter.main)),
         "columns": max(map(count_columns, chapter.main)),
-        "paragraph": max((count_words(block.source) for block in blocks if block.kind == "paragraph"), default=0),
-        "questions": max((block.source.count("?") + block.source.count("？") for block in asked), default=0),
+        "paragraph": max((count_words(source) for kind, source in blocks if kind == "paragraph"), default=0),
+        "questions": max((source.count("?") + source.count("？") for source in asked), default=0),
         "asserts": sum(len(re.findall(r"^\s*assert ", source, re.MULTILINE)) for source in visible),
         "concepts": sum(not _MARKERS.match(term) for term in bold),
         "exercises": len(chapter.exercises),

@@ -35,7 +35,7 @@ from . import (
 Hooks = list[tuple[str, int, list[Callable[..., object]]]]
 ALWAYS: Hooks = [
     ("source-read", 400, [opening.drop_attached]),
-    ("source-read", 500, [frameworks.show_places]),
+    ("source-read", 500, [frameworks.show_places, report.show_report]),
     ("doctree-read", 300, [report.leave_places]),  # before cells are folded and moved
     ("doctree-read", 415, [references.number_titles, references.anchor_formulas]),
     ("doctree-read", 500, [formulas.keep_together]),
@@ -100,7 +100,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("play", play.Play)
     app.add_directive("guess-question", predictions.Part)
     app.add_directive("guess-answer", predictions.Part)
-    app.add_directive("build-report", report.BuildReport)
     app.add_directive("build-line", report.BuildLine)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
     formulas.register(app)

@@ -1,7 +1,7 @@
-"""The page about this build: how many cells are compared, with which versions; and places for what came out.
+"""What came out of this build: how many cells are compared, with which versions; and places for what they gave.
 
-Pages are built before anything is run. A comment behind each code cell, and one on the page about the build, is where
-`tools/notebooks/marks.py` says afterwards what the cell gave on this machine.
+Pages are built before anything is run. A comment behind each code cell, one on the title page and one where a page says
+`<!--what came out-->` is where `tools/notebooks/marks.py` says afterwards what the cells gave on this machine.
 """
 
 import json
@@ -19,10 +19,7 @@ from .folds import is_cell, raw
 from .outputs import KINDS, count_outputs
 from .references import list_notebooks
 
-KINDS_TOLD = """
-So many cells of each notebook show something. What is *compared* are words, numbers, tables and figures. What is *only
-printed* is a time, which nothing checks, or takes minutes, and is run once a week.
-"""
+WANTED = "<!--what came out-->"
 NOT_YET = (
     "<!--report--><p>These pages show what is stored. On this machine the notebooks have not been run again yet: "
     "<code>make book</code> does it once the pages are there, and then says here what came out.</p><!--/-->"
@@ -62,17 +59,16 @@ class BuildLine(SphinxDirective):
         return [] if self.env.app.tags.has("paper") else [raw(line)]
 
 
-class BuildReport(SphinxDirective):
-    """What came out, and two tables: the notebooks, and the versions that are pinned."""
-
-    def run(self) -> list[nodes.Node]:
-        """Read the notebooks and the pinned packages."""
-        root = Path(self.env.srcdir)
-        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-        pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
-        versions = [("package", "version"), ("---", "---"), ("this book, and d2lmini", project["version"])]
-        versions += [("Python", platform.python_version()), *re.findall(r"(?m)^([\w-]+)==(\S+)", pinned)]
-        text = tabulate_notebooks(root, list_notebooks(self.env.app, "notebooks/", "pages/"))
-        text += ["", *(f"| {name} | {version} |" for name, version in versions)]
-        place = [] if self.env.app.tags.has("paper") else [raw(NOT_YET)]  # nobody fills it in a printed book
-        return [*place, *self.parse_text_to_nodes("\n".join([KINDS_TOLD, *text]))]
+def show_report(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put a place for what came out, and two tables, the notebooks and the versions, where a page wants them."""
+    if WANTED not in source[0]:
+        return
+    root = Path(app.srcdir)
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    pinned = (root / "requirements.txt").read_text("utf-8").partition("# What these pull in")[0]
+    versions = [("package", "version"), ("---", "---"), ("this book, and d2lmini", project["version"])]
+    versions += [("Python", platform.python_version()), *re.findall(r"(?m)^([\w-]+)==(\S+)", pinned)]
+    text = [] if app.tags.has("paper") else [NOT_YET, ""]  # nobody fills it in a printed book
+    text += tabulate_notebooks(root, list_notebooks(app, "notebooks/", "pages/"))
+    told = "\n".join([*text, "", *(f"| {name} | {version} |" for name, version in versions)])
+    source[0] = source[0].replace(WANTED, json.dumps(told)[1:-1] if source[0].startswith("{") else told)

@@ -1,5 +1,6 @@
 """Write a deck for each chapter, and a page that leads to them: `make slides`."""
 
+import json
 import shutil
 from base64 import b64encode
 from html import escape
@@ -11,6 +12,7 @@ import yaml
 from book_site.fonts import find_file, write_fonts
 from book_site.formulas import write_font
 from book_site.phrases import CHAPTER
+from book_site.phrases import SCRIPTS as PHRASES
 from jinja2 import Environment, FileSystemLoader
 from nbconvert.exporters import SlidesExporter
 from nbformat import NotebookNode
@@ -21,12 +23,13 @@ from tools.notebooks.files import NOTEBOOKS, list_chapters
 from tools.teaching.slides import FOLDER
 from tools.teaching.slides.arrange import Arrangement
 from tools.teaching.slides.markup import to_html, to_line
-from tools.teaching.slides.measure import measure
 
 HERE, STYLES = Path(__file__).parent, ROOT / "book/_static"
 # Of the package that brings reveal.js; of the pages; and our own.
 REVEALS = ("LICENSE", "dist/reveal.js", "dist/reset.css", "dist/reveal.css", "plugin/notes/notes.js")
-SHEETS = ("reveal/dist/reset.css", "reveal/dist/reveal.css", "fonts.css", "book.css", "formulas.css", "slides.css")
+OURS = ("fonts.css", "book.css", "formulas.css", "play.css", "slides.css")
+SHEETS = ("reveal/dist/reset.css", "reveal/dist/reveal.css", *OURS)
+TOYS = ("kept.js", *(f"play/{name}.js" for name in ("tools", "sentences", "softmax", "clock")))
 SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
 
 
@@ -44,7 +47,7 @@ def draw(output: NotebookNode, cell: NotebookNode) -> str:
 def make_exporter() -> SlidesExporter:
     """nbconvert's exporter of slides, with our arrangement, our template and nothing from a network."""
     config = Config()
-    config.TemplateExporter.filters = {"say": to_html, "draw": draw, "measure": measure}
+    config.TemplateExporter.filters = {"say": to_html, "draw": draw}
     return SlidesExporter(
         config=config,
         template_name="deck",
@@ -59,8 +62,19 @@ def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> d
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
     opening = text.partition("\n\n")[0]
-    resources = {"metadata": {"name": name}, "title": title, "book": book, "kicker": CHAPTER.format(number)}
-    html, _ = exporter.from_notebook_node(notebook, {**resources, "sheets": SHEETS, "scripts": SCRIPTS})
+    resources: dict[str, Any] = {
+        "metadata": {"name": name},
+        "title": title,
+        "book": book,
+        "kicker": CHAPTER.format(number),
+    }
+    toys = TOYS if "data-play=" in str(notebook) else ()
+    resources |= {
+        "sheets": SHEETS,
+        "scripts": (*toys, *SCRIPTS),
+        "phrases": json.dumps(PHRASES["play"]) if toys else "",
+    }
+    html, _ = exporter.from_notebook_node(notebook, resources)
     (FOLDER / f"{name}.html").write_text(html, "utf-8")
     return {"name": name, "title": to_line(title), "opening": to_line(opening), "slides": html.count("<section ")}
 
@@ -77,9 +91,10 @@ def main() -> None:
         target = FOLDER / "reveal" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(find_file("sphinx_revealjs", f"_static/revealjs/{name}"), target)
-    for sheet in SHEETS[2:]:
-        shutil.copy((HERE if sheet == "slides.css" else STYLES) / sheet, FOLDER)
-    (FOLDER / "index.html").write_text(index.render(book=book, decks=decks, sheets=SHEETS[2:]), "utf-8")
+    (FOLDER / "play").mkdir()
+    for name in (*OURS, *TOYS):
+        shutil.copy((HERE if name == "slides.css" else STYLES) / name, FOLDER / name)
+    (FOLDER / "index.html").write_text(index.render(book=book, decks=decks, sheets=OURS), "utf-8")
     write_fonts(FOLDER, FOLDER / "fonts")
     write_font(FOLDER, FOLDER / "math.woff2")
     print(f"{len(decks)} decks, {sum(deck['slides'] for deck in decks)} slides: slides/index.html")

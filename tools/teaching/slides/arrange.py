@@ -1,35 +1,47 @@
-"""A chapter's notebook as slides, by rule: what a section shows follows from its shape, never from its words.
+"""A chapter's notebook as slides, by rule: each figure, table, formula, toy or output is one, and so is a question.
 
-All is shown but paragraphs, long code, folds, exercises and cells of the slide type *skip*. Of a paragraph right below
-what is shown come the first sentences, of one that leads to it the last one. All text is in the notes of the speaker.
+The title of a slide is its point: what its section says in one sentence, but up to the last question of the section a
+question, asked or still to come. All text that is not folded is in the notes of the speaker.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
-from book_site.phrases import EXERCISE, EXERCISES, TAKEAWAY
+from book_site.guesses import is_answer
+from book_site.opening import without_opening
+from book_site.phrases import EXERCISE, EXERCISES, PREDICT, TAKEAWAY
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from tools.teaching.slides.blocks import Block, read_main, shorten, split_sentences
-from tools.teaching.slides.measure import count_lines, estimate
+from tools.notebooks.files import is_aside
+from tools.teaching.slides.markup import read_blocks
 
-ROOM, LARGE = 540, 330  # pixels below a title; text that takes less than the second has larger letters
+MOST_LINES = 6  # of code that is shown above what it prints
+SEEN = ("math_block", "table", "bullet_list", "ordered_list")
+DRAWN = {"image/svg+xml", "image/png", "text/html"}
 TASK = re.compile(rf"^### ({EXERCISE} .+)$", re.MULTILINE)
 TASKS = "{}\n\nIn `notebooks/{}.ipynb`, each with a checker that answers with hints."
 
 
 @dataclass
 class Slide:
-    """One slide, with the text of the chapter up to the next one."""
+    """One slide: what it is about, what it shows, and the text of the chapter up to the next one."""
 
-    title: str
-    front: bool = False
-    blocks: list[Block] = field(default_factory=list)
+    kind: str
+    title: str = ""  # none yet: the section decides
+    shown: NotebookNode | None = None
     notes: list[str] = field(default_factory=list)
+
+    def lay_out(self) -> list[NotebookNode]:
+        """Its cells, as nbconvert wants them."""
+        head = f"{'#' if self.kind == 'front' else '##'} {self.title}"
+        kind = f"{self.kind} long" if len(self.title) > 100 else self.kind
+        cells = [new_markdown_cell(head, metadata={"slideshow": {"slide_type": "slide"}, "kind": kind})]
+        cells += [self.shown] * (self.shown is not None)
+        return [*cells, new_markdown_cell("\n\n".join(self.notes), metadata={"slideshow": {"slide_type": "notes"}})]
 
 
 class Arrangement(Preprocessor):
@@ -37,62 +49,82 @@ class Arrangement(Preprocessor):
 
     def preprocess(self, notebook: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         """Replace the cells of a notebook by those of its slides."""
-        slides, above, lead = [Slide("")], "", list[Block]()
-        for block, below in pairwise([*read_main(notebook), Block("heading", "")]):
-            if block.kind in ("title", "heading"):
-                slides.append(Slide(block.source.lstrip("# "), block.kind == "title"))
-            shown, leads = choose(block, above, below) if not slides[-1].front or above == "title" else ([], [])
-            if shown:
-                extend(slides, [*lead, *shown])
-            if block.cell is None and block.kind not in ("title", "heading") and block.source not in slides[-1].notes:
-                slides[-1].notes.append(block.source)
-            above, lead = block.kind, leads
-        titles = [f"- {title}" for cell in notebook.cells for title in TASK.findall(cell.source)]
-        last = Block("bullet_list", TASKS.format("\n".join(titles), resources["metadata"]["name"]))
-        slides += [Slide(EXERCISES, blocks=[last])] * bool(titles)
-        notebook.cells = [cell for slide in slides if slide.blocks for cell in lay_out(slide)]
+        name, front = resources["metadata"]["name"], Slide("front")
+        sections, titles = [[front]], [title for cell in notebook.cells for title in TASK.findall(cell.source)]
+        asked = ""
+        for cell in list_main(notebook):
+            if cell.cell_type == "code":
+                sections[-1] += [Slide("show", asked, cell)] * (len(sections) > 1 and choose_outputs(cell))
+                continue
+            asked = "" if is_answer(cell) else asked
+            for kind, source in read_blocks(without_opening(cell.source)):
+                if kind == "title":
+                    front.title = source.removeprefix("# ")
+                elif source.startswith("## "):
+                    sections.append([Slide("say", source.removeprefix("## "))])
+                elif kind == "predict":
+                    asked = re.sub(rf"^\*\*{PREDICT}[^*]*\*\* *", "", source)
+                    sections[-1].append(Slide("ask", asked, notes=[source]))
+                else:
+                    add_block(sections[-1], kind, source)
+        slides = [slide for section in sections for slide in give_titles(section)]
+        tasks = TASKS.format("\n".join(f"- {title}" for title in titles), name)
+        slides += [Slide("tasks", EXERCISES, new_markdown_cell(tasks))] * bool(titles)
+        notebook.cells = [cell for slide in slides for cell in slide.lay_out()]
         return notebook, resources
 
 
-def choose(block: Block, above: str, below: Block) -> tuple[list[Block], list[Block]]:
-    """What a block shows, and what of it comes with the next one, if that shows anything."""
-    if block.kind in ("title", "heading"):
-        return [], []
-    if block.kind != "paragraph" or block.source.startswith(f"**{TAKEAWAY}") or above == "title":
-        return [shorten(block)], []
-    leads = below.kind in ("math_block", "predict") or (below.cell is not None and block.source[-1] in ":：")
-    sentences, fit = split_sentences(block.source), 1 if above == "picture" else 2
-    most = max(1, len(sentences) - leads)
-    first = next((n for n in range(most, 1, -1) if count_lines(" ".join(sentences[:n])) <= fit), 1)
-    said, rest = ([], sentences) if above in ("paragraph", "predict") else (sentences[:first], sentences[first:])
-    with_next = rest[-1:] if leads else []
-    return [Block("paragraph", " ".join(said))] if said else [], [Block("paragraph", last) for last in with_next]
+def list_main(notebook: NotebookNode) -> Iterator[NotebookNode]:
+    """The cells above the exercises that are neither folded nor left out."""
+    for cell in notebook.cells:
+        text, found, _ = f"\n{cell.source}".partition(f"\n## {EXERCISES}")
+        if found:
+            cell.source = text.strip()
+        if not is_aside(cell) and cell.metadata.get("slideshow", {}).get("slide_type") != "skip":
+            yield cell
+        if found:
+            return
 
 
-def extend(slides: list[Slide], group: list[Block]) -> None:
-    """Put what stays together on the last slide, or on a new one if there is no room, or if it would tell too much."""
-    slide, kinds = slides[-1], {block.kind for block in slides[-1].blocks}
-    full = sum(map(estimate, [*slide.blocks, *group])) > ROOM
-    asks, shows = group[-1].kind == "predict", group[-1].kind == "picture"
-    if kinds and (full or (asks and kinds & {"picture", "code"}) or (shows and "predict" in kinds)):
-        slides.append(slide := Slide(slide.title, notes=slide.notes[-1:]))
-    for block in group:
-        block.later = bool(slide.blocks) and (asks or bool(kinds & {"predict", "picture", "code"}))
-        block.joined = block is not group[0] and block.cell is None
-    slide.blocks += group
+def choose_outputs(cell: NotebookNode) -> bool:
+    """Leave a cell what is shown of it: its figure, toy or table alone, or what it prints below its code, if short."""
+    drawn = [output for output in cell.outputs if output.get("data", {}).keys() & DRAWN]
+    cell.outputs = [output for output in drawn or cell.outputs if is_shown(output)]
+    if drawn or "hide-input" in cell.metadata.get("tags", []) or len(cell.source.splitlines()) > MOST_LINES:
+        cell.metadata.transient = {"remove_source": True}
+    cell.metadata.slideshow = {"slide_type": "-"}
+    return bool(cell.outputs)
 
 
-def lay_out(slide: Slide) -> list[NotebookNode]:
-    """The cells of a slide: its title, its notes, and what it shows."""
-    height, said = sum(map(estimate, slide.blocks)), all(block.cell is None for block in slide.blocks)
-    size = "front" if slide.front else "large" if said and height < LARGE else "dense" if said and height > ROOM else ""
-    title, notes = f"{'#' if slide.front else '##'} {slide.title}", "\n\n".join(slide.notes)
-    cells = [new_markdown_cell(title, metadata={"slideshow": {"slide_type": "slide"}, "size": size or "plain"})]
-    cells.append(new_markdown_cell(notes, metadata={"slideshow": {"slide_type": "notes"}}))
-    for block in slide.blocks:
-        if block.joined:
-            cells[-1].source += f"\n\n{block.source}"
-        else:
-            cells.append(block.cell or new_markdown_cell(block.source))
-            cells[-1].metadata.slideshow = {"slide_type": "fragment" if block.later else "-"}
-    return cells
+def is_shown(output: NotebookNode) -> bool:
+    """Whether a slide shows an output: of panels those that a script plays with."""
+    html = "".join(output.get("data", {}).get("text/html", ""))
+    return 'class="touch"' not in html or "data-play" in html
+
+
+def add_block(section: list[Slide], kind: str, source: str) -> None:
+    """Show a formula, a list or a table; choices belong to their question, and all other text to the notes."""
+    last = section[-1]
+    if (last.kind == "ask" and last.shown is None) or (last.kind == "front" and not last.notes):
+        last.shown = new_markdown_cell(source)
+    elif kind in SEEN and last.kind == "show" and last.shown and last.shown.cell_type == "markdown":
+        last.shown.source += f"\n\n{source}"
+    elif kind in SEEN and last.kind != "front":
+        section.append(Slide("show", shown=new_markdown_cell(source)))
+    section[-1].notes.append(source)
+
+
+def give_titles(section: list[Slide]) -> list[Slide]:
+    """The slides of a section with their titles; its heading has one where there is nothing else."""
+    head, *others = section
+    if head.kind == "front":
+        return section
+    said = [note.split("** ", 1)[-1] for slide in section for note in slide.notes if note.startswith(f"**{TAKEAWAY}")]
+    point, ahead = said[-1] if said else head.title, ""
+    for slide in reversed(others):
+        slide.title = slide.title if slide.kind == "ask" else (slide.title or ahead if ahead else point)
+        ahead = slide.title if slide.kind == "ask" else ahead
+    if not others:
+        return [Slide("say", point, notes=head.notes)]
+    others[0].notes = [f"*{head.title}*", *head.notes, *others[0].notes]
+    return others

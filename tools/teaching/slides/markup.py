@@ -1,6 +1,7 @@
-"""Markdown as the book writes it, as HTML: with MathML, and with links from deck to deck."""
+"""Markdown as the book writes it: its blocks, and as HTML with MathML and with links from deck to deck."""
 
 import re
+from collections.abc import Iterator
 
 from book_site.formulas import frame_display, set_formula
 from book_site.phrases import PREDICT
@@ -25,10 +26,21 @@ PARSER.add_render_rule("math_inline", lambda _, tokens, at, *__: write_formula(t
 PARSER.add_render_rule("math_block", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=True))
 
 
+def read_blocks(source: str) -> Iterator[tuple[str, str]]:
+    """The blocks of a text, each with its kind; a prediction within a paragraph is a block of its own."""
+    lines = source.splitlines()
+    for token in PARSER.parse(source):
+        if token.level or token.nesting < 0 or token.map is None:
+            continue
+        kind = "title" if token.tag == "h1" else token.type.removesuffix("_open")
+        for piece in re.split(rf"(?=\*\*{PREDICT})", "\n".join(lines[slice(*token.map)])):
+            if piece.strip():
+                yield "predict" if piece.startswith(f"**{PREDICT}") else kind, piece.strip()
+
+
 def to_html(source: str) -> str:
     """The HTML of a text; its links lead from deck to deck, and what has no deck keeps its words."""
     html = PARSER.render(ELSEWHERE.sub(r"\1", CHAPTER.sub(r"](\1.html)", source)))
-    html = html.replace(f"<p><strong>{PREDICT}", f'<p class="predict"><strong>{PREDICT}')
     return ATTACHED.sub(r'<span class="nobreak">\1\2\3</span>', html)
 
 
