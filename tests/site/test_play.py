@@ -7,15 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from tests.site.pages import FILES, SITE, soup
 from tests.site.windows import open_folds, open_page, open_window
-from tools import ROOT
-from tools.releasing.still import PICTURE, take_still
 
 TITLE, CHAPTER = "index.html", "notebooks/self-attention.html"
 CLOCKS, SCORES = "notebooks/positional-encoding.html", "notebooks/attention-pooling.html"
@@ -143,12 +139,3 @@ def test_fingers_paper_forced_colours_and_no_script(browser: Any, page: str) -> 
         open_folds(window)
         stands = "img[src$='cover.svg']:visible" if page == TITLE else ".touch table:visible"
         assert window.locator(stands).count() > 0
-
-
-def test_the_picture_of_the_readme_is_what_the_page_shows(browser: Any) -> None:
-    still, said = take_still(browser)
-    assert f"![{said}]({PICTURE.relative_to(ROOT)})" in (ROOT / "README.md").read_text("utf-8")
-    with Image.open(PICTURE) as stored:
-        assert stored.size == still.size, "python -m tools.releasing.still"
-        far = np.abs(np.asarray(stored.convert("L"), int) - np.asarray(still.convert("L"), int)) > 64
-    assert far.mean() < 0.02, "python -m tools.releasing.still"  # another Chromium sets letters a little otherwise

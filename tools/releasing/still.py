@@ -1,5 +1,7 @@
 """README's picture, `python -m tools.releasing.still`: the numbers that SmolLM2 has of 200 tokens, and one of them."""
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import torch
 from PIL import Image
@@ -45,8 +47,14 @@ def draw_stream(seen: list[torch.Tensor]) -> None:
     panels[0].set_xlabel("576 numbers of each")
 
 
+def save_picture(path: Path) -> None:
+    """Store what was drawn, in few colours."""
+    plt.savefig(path, dpi=150)
+    plt.close()
+    Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)
+
+
 if __name__ == "__main__":
     draw_stream(read_stream())
-    plt.savefig(PICTURE, dpi=150)
-    Image.open(PICTURE).convert("RGB").quantize(48).save(PICTURE, optimize=True)
+    save_picture(PICTURE)
     print(f"{PICTURE.relative_to(ROOT)}, {PICTURE.stat().st_size / 1024:.0f} KB")

@@ -1,8 +1,4 @@
-"""The chapters as slides: `make slides`.
-
-`arrange` finds by rule what is shown of a chapter, `markup` writes it as HTML. The decks work in a folder and without a
-network.
-"""
+"""The chapters as slides, `make slides`: `arrange` finds by rule what is shown, `markup` writes it as HTML."""
 
 from tools import ROOT
 

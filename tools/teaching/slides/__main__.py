@@ -3,7 +3,6 @@
 import json
 import shutil
 from base64 import b64encode
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from book_site.fonts import find_file, write_fonts
 from book_site.formulas import write_font
 from book_site.phrases import CHAPTER
 from book_site.phrases import SCRIPTS as PHRASES
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Template
 from nbconvert.exporters import SlidesExporter
-from nbformat import NotebookNode
 from traitlets.config import Config
 
 from tools import ROOT
@@ -33,47 +31,12 @@ TOYS = ("kept.js", *(f"play/{name}.js" for name in ("tools", "sentences", "softm
 SCRIPTS = ("reveal/dist/reveal.js", "reveal/plugin/notes/notes.js")
 
 
-def draw(output: NotebookNode, cell: NotebookNode) -> str:
-    """A figure with what it says to those who do not see it, and its caption."""
-    figure = cell.metadata.get("mystnb", {})
-    alt = figure.get("image", {}).get("alt", "")
-    kind = next(kind for kind in ("image/svg+xml", "image/png") if kind in output.data)
-    coded = "".join(output.data[kind].split()) if "png" in kind else b64encode(output.data[kind].encode()).decode()
-    caption = to_line(figure.get("figure", {}).get("caption", ""))
-    below = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f'<figure><img src="data:{kind};base64,{coded}" alt="{escape(alt)}">{below}</figure>'
-
-
-def make_exporter() -> SlidesExporter:
-    """nbconvert's exporter of slides, with our arrangement, our template and nothing from a network."""
-    config = Config()
-    config.TemplateExporter.filters = {"say": to_html, "draw": draw}
-    return SlidesExporter(
-        config=config,
-        template_name="deck",
-        extra_template_basedirs=[str(HERE)],
-        preprocessors=[Arrangement],
-        file_extension=".html",
-    )
-
-
-def write_deck(exporter: SlidesExporter, name: str, number: int, book: str) -> dict[str, Any]:
+def write_deck(exporter: SlidesExporter, name: str, resources: dict[str, Any]) -> dict[str, Any]:
     """Write the deck of a chapter, and tell the index of it."""
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-    title, _, text = notebook.cells[0].source.removeprefix("# ").partition("\n\n")
-    opening = text.partition("\n\n")[0]
-    resources: dict[str, Any] = {
-        "metadata": {"name": name},
-        "title": title,
-        "book": book,
-        "kicker": CHAPTER.format(number),
-    }
+    title, opening, *_ = notebook.cells[0].source.removeprefix("# ").split("\n\n")
     toys = TOYS if "data-play=" in str(notebook) else ()
-    resources |= {
-        "sheets": SHEETS,
-        "scripts": (*toys, *SCRIPTS),
-        "phrases": json.dumps(PHRASES["play"]) if toys else "",
-    }
+    resources |= {"title": title, "metadata": {"name": name}, "sheets": SHEETS, "scripts": (*toys, *SCRIPTS)}
     html, _ = exporter.from_notebook_node(notebook, resources)
     (FOLDER / f"{name}.html").write_text(html, "utf-8")
     return {"name": name, "title": to_line(title), "opening": to_line(opening), "slides": html.count("<section ")}
@@ -84,9 +47,17 @@ def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     book = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
-    exporter = make_exporter()
-    decks = [write_deck(exporter, name, number, book) for number, name in enumerate(list_chapters(), start=1)]
-    index = Environment(loader=FileSystemLoader(HERE), autoescape=False).get_template("index.html.j2")  # noqa: S701 - titles are markup
+    filters = {"say": to_html, "line": to_line, "encode": lambda text: b64encode(text.encode()).decode()}
+    config = Config({"TemplateExporter": {"filters": filters}})
+    exporter = SlidesExporter(
+        config=config, template_name="deck", extra_template_basedirs=[str(HERE)], preprocessors=[Arrangement]
+    )
+    given = {"book": book, "phrases": json.dumps(PHRASES["play"])}
+    decks = [
+        write_deck(exporter, name, given | {"kicker": CHAPTER.format(number)})
+        for number, name in enumerate(list_chapters(), start=1)
+    ]
+    index = Template((HERE / "index.html.j2").read_text("utf-8"))
     for name in REVEALS:
         target = FOLDER / "reveal" / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -52,54 +52,46 @@ class Arrangement(Preprocessor):
         name, front = resources["metadata"]["name"], Slide("front")
         sections, titles = [[front]], [title for cell in notebook.cells for title in TASK.findall(cell.source)]
         asked = ""
-        for cell in list_main(notebook):
-            if cell.cell_type == "code":
-                sections[-1] += [Slide("show", asked, cell)] * (len(sections) > 1 and choose_outputs(cell))
-                continue
+        for cell, kind, source in list_main(notebook):
             asked = "" if is_answer(cell) else asked
-            for kind, source in read_blocks(without_opening(cell.source)):
-                if kind == "title":
-                    front.title = source.removeprefix("# ")
-                elif source.startswith("## "):
-                    sections.append([Slide("say", source.removeprefix("## "))])
-                elif kind == "predict":
-                    asked = re.sub(rf"^\*\*{PREDICT}[^*]*\*\* *", "", source)
-                    sections[-1].append(Slide("ask", asked, notes=[source]))
-                else:
-                    add_block(sections[-1], kind, source)
+            if kind == "code":
+                sections[-1] += [Slide("show", asked, cell)] * (len(sections) > 1 and choose_outputs(cell))
+            elif kind == "title":
+                front.title = source.removeprefix("# ")
+            elif source.startswith("## "):
+                sections.append([Slide("say", source.removeprefix("## "))])
+            elif kind == "predict":
+                asked = re.sub(rf"^\*\*{PREDICT}[^*]*\*\* *", "", source)
+                sections[-1].append(Slide("ask", asked, notes=[source]))
+            else:
+                add_block(sections[-1], kind, source)
+        tasks = new_markdown_cell(TASKS.format("\n".join(f"- {title}" for title in titles), name))
+        sections.append([Slide("tasks", EXERCISES, tasks)] * bool(titles))
         slides = [slide for section in sections for slide in give_titles(section)]
-        tasks = TASKS.format("\n".join(f"- {title}" for title in titles), name)
-        slides += [Slide("tasks", EXERCISES, new_markdown_cell(tasks))] * bool(titles)
         notebook.cells = [cell for slide in slides for cell in slide.lay_out()]
         return notebook, resources
 
 
-def list_main(notebook: NotebookNode) -> Iterator[NotebookNode]:
-    """The cells above the exercises that are neither folded nor left out."""
+def list_main(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str, str]]:
+    """Cells of code, and blocks of text, above the exercises that are neither folded nor left out."""
     for cell in notebook.cells:
-        text, found, _ = f"\n{cell.source}".partition(f"\n## {EXERCISES}")
-        if found:
-            cell.source = text.strip()
-        if not is_aside(cell) and cell.metadata.get("slideshow", {}).get("slide_type") != "skip":
-            yield cell
-        if found:
-            return
+        if is_aside(cell) or cell.metadata.get("slideshow", {}).get("slide_type") == "skip":
+            continue
+        text = without_opening(cell.source)
+        for kind, source in read_blocks(text) if cell.cell_type == "markdown" else [("code", "")]:
+            if source == f"## {EXERCISES}":
+                return
+            yield cell, kind, source
 
 
 def choose_outputs(cell: NotebookNode) -> bool:
-    """Leave a cell what is shown of it: its figure, toy or table alone, or what it prints below its code, if short."""
+    """Leave a cell its figure, toy or table alone, or what it prints below its code, if short; no panel of buttons."""
     drawn = [output for output in cell.outputs if output.get("data", {}).keys() & DRAWN]
-    cell.outputs = [output for output in drawn or cell.outputs if is_shown(output)]
+    cell.outputs = [out for out in drawn or cell.outputs if "touch" not in str(out) or "data-play" in str(out)]
     if drawn or "hide-input" in cell.metadata.get("tags", []) or len(cell.source.splitlines()) > MOST_LINES:
         cell.metadata.transient = {"remove_source": True}
     cell.metadata.slideshow = {"slide_type": "-"}
     return bool(cell.outputs)
-
-
-def is_shown(output: NotebookNode) -> bool:
-    """Whether a slide shows an output: of panels those that a script plays with."""
-    html = "".join(output.get("data", {}).get("text/html", ""))
-    return 'class="touch"' not in html or "data-play" in html
 
 
 def add_block(section: list[Slide], kind: str, source: str) -> None:
@@ -116,9 +108,9 @@ def add_block(section: list[Slide], kind: str, source: str) -> None:
 
 def give_titles(section: list[Slide]) -> list[Slide]:
     """The slides of a section with their titles; its heading has one where there is nothing else."""
-    head, *others = section
-    if head.kind == "front":
+    if not section or section[0].kind in ("front", "tasks"):
         return section
+    head, *others = section
     said = [note.split("** ", 1)[-1] for slide in section for note in slide.notes if note.startswith(f"**{TAKEAWAY}")]
     point, ahead = said[-1] if said else head.title, ""
     for slide in reversed(others):

@@ -14,16 +14,14 @@ ELSEWHERE = re.compile(r"(?<!!)\[([^]]*)\]\((?!https://|[a-z-]+\.html\))[^)]*\)"
 ATTACHED = re.compile(r'([(\[“‘]*)(<span class="math">(?:(?!</span>).)*</span>)([.,;:?!)\]’”%-][^\s<]*)?')
 
 
-def write_formula(tex: str, *, block: bool) -> str:
-    """A formula in a line or of its own."""
-    math, number = set_formula(tex, block)
-    return frame_display(math, number) if block else f'<span class="math">{math}</span>'
-
-
 # Of what the chapters are written in; the rules of its plugin would wrap the formulas once more.
 PARSER = MarkdownIt("commonmark", {"typographer": True}).enable(["table", "smartquotes"]).use(dollarmath_plugin)
-PARSER.add_render_rule("math_inline", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=False))
-PARSER.add_render_rule("math_block", lambda _, tokens, at, *__: write_formula(tokens[at].content, block=True))
+PARSER.add_render_rule(
+    "math_inline", lambda _, tokens, at, *__: f'<span class="math">{set_formula(tokens[at].content)[0]}</span>'
+)
+PARSER.add_render_rule(
+    "math_block", lambda _, tokens, at, *__: frame_display(*set_formula(tokens[at].content, block=True))
+)
 
 
 def read_blocks(source: str) -> Iterator[tuple[str, str]]:
