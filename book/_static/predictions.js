@@ -111,4 +111,22 @@
       make("td", {}, make("a", { href: `#${question.id}` }, ...ask(question))), make("td", {}, text), make("td", {}, told[1] ? `✓ ${right}` : right))));
   }
   tell();
+
+  // On paper the answers stand behind the chapter, each with the number of its question.
+  const paper = make("section", { className: "answers" }, make("h2", {}, phrases.answers)), places = [];
+  addEventListener("beforeprint", () => {
+    guesses.forEach(({ question, answer }, i) => {
+      const number = make("strong", { className: "answers" }, `${i + 1} · `), place = document.createComment("answer");
+      question.prepend(number);
+      answer.replaceWith(place);
+      paper.append(make("p", {}, make("strong", {}, `${i + 1}`)), answer);
+      places.push([number, place, answer]);
+    });
+    document.querySelector(".bd-article > section").append(paper);
+  });
+  addEventListener("afterprint", () => {
+    places.splice(0).forEach(([number, place, answer]) => { number.remove(); place.replaceWith(answer); });
+    paper.replaceChildren(paper.firstChild);
+    paper.remove();
+  });
 })();

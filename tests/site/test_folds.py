@@ -165,3 +165,14 @@ def test_on_a_phone_the_first_screen_shows_the_opening(browser: Any, server: str
             window.goto(FILES + page)
             if window.locator("#opening").count():
                 assert window.locator("#opening").bounding_box()["y"] < 844 / 2, page
+
+
+def test_on_paper_the_answers_stand_behind_the_chapter(browser: Any, server: str) -> None:
+    with open_window(browser, server) as window:
+        open_page(window, FILES + CHAPTERS[0])
+        inside, behind = ".guess-card details.guess", "section.answers details.guess"
+        count = window.locator(inside).count()
+        for event, left, moved in (("beforeprint", 0, count), ("afterprint", count, 0)):
+            window.evaluate(f"dispatchEvent(new Event('{event}'))")
+            assert (window.locator(inside).count(), window.locator(behind).count()) == (left, moved)
+        assert count > 2 and window.complaints == []
