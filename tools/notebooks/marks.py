@@ -73,7 +73,7 @@ def report_in_a_line(results: Mapping[str, Result | None]) -> str:
     known = [result for result in results.values() if result]
     count = sum(len(result.differs) for result in known)
     ran = f"{sum(result.cells for result in known):,} outputs were run again here"
-    return f"{ran}, {count or 'none'} differ{'s' * (count < 2)}" if known else "not compared here yet"
+    return f"{ran}, {count or 'none'} differ{'s' * (count < 2)}" if known else "its outputs were not run again here yet"
 
 
 def mark_pages() -> None:
