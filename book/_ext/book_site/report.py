@@ -55,7 +55,8 @@ class BuildLine(SphinxDirective):
         edition, month = re.findall(
             r"(?m)^## (\S+) · (\w+ \d{4})", (Path(self.env.srcdir) / "CHANGELOG.md").read_text("utf-8")
         )[0]
-        line = f'<p class="build-line">Edition {edition}, {month} · <!--line-->its outputs were not run again here yet<!--/--></p>'
+        place = "<!--line-->its outputs were not run again here yet<!--/-->"
+        line = f'<p class="build-line">Edition {edition}, {month} · {place}</p>'
         return [] if self.env.app.tags.has("paper") else [raw(line)]
 
 

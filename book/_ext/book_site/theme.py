@@ -39,7 +39,8 @@ NO_SEARCH = """<noscript>
 LOST = """<h1>Page not found</h1>
 <p>There is no page at this address. The book begins <a href="{prefix}">on its title page</a>, which
 lists its chapters. Or search all of them:</p>
-<form class="lost" action="{prefix}search.html"><input name="q" aria-label="Search the book"> <button>Search</button></form>"""
+<form class="lost" action="{prefix}search.html"><input name="q" aria-label="Search the book">
+<button>Search</button></form>"""
 # The page for a lost reader is shown at any address, on a host that has the book below its name or nothing else.
 BASE = """<base href="{prefix}"><script>
 if (!location.pathname.startsWith("{prefix}")) document.querySelector("base").href = "/";
