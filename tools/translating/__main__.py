@@ -15,7 +15,7 @@ from tools.notebooks.files import TEXTS
 from tools.translating import LANGUAGES
 from tools.translating.build import State, find_states, write_language
 from tools.translating.gates import check_entry, plain, read_terms
-from tools.translating.store import Entry, list_texts, read_entries, write_entries
+from tools.translating.store import Entry, list_texts, read_comments, read_entries, write_entries
 
 ENGLISH = re.compile(r"<!-- ENGLISH\n.*?\nENGLISH -->\n*", re.DOTALL)
 
@@ -38,7 +38,8 @@ def take_in(language: str, name: str) -> None:
     given = path.with_name(f".{name}.md")
     if sheet.exists():
         given.write_text(ENGLISH.sub("", sheet.read_text("utf-8")), "utf-8")
-        done = [entry for entry in read_entries(language, f".{name}") if entry.text]
+        given_entries = read_entries(language, f".{name}")
+        done = [one for one in given_entries if one.text and (one.part != "comments" or read_comments(one.text))]
         given.unlink()
         sheet.unlink()
     else:
