@@ -38,7 +38,7 @@ def test_a_complete_chapter_has_pictures_and_sentences_and_a_summary_that_says_m
 def test_the_teaching_plan_tells_the_minutes_of_a_student() -> None:
     plan = read_file(TEXTS / "teaching.md") or ""  # a small book has none
     told = {name: int(minutes) for name, minutes in re.findall(r"/([\w-]+)\.ipynb\) (\d+) min", plan)}
-    assert not plan or set(told) == set(CHAPTERS)
+    assert set(told) <= set(CHAPTERS)
     measured = {name: measure(name)["minutes"] for name in told}
     assert not {name: measured[name] for name in told if abs(told[name] - measured[name]) > 3}, "book/teaching.md"
 

@@ -35,10 +35,10 @@ def build(folder: Path) -> None:
             shutil.copy2(source, target)
     (folder / "_toc.yml").write_text(
         "format: jb-book\nroot: book/intro\nchapters:\n"
-        + "".join(f"  - file: {name}\n" for name in ("book/about", "notebooks/mini", "notebooks/second"))
+        + "".join(f"  - file: {name}\n" for name in ("book/what-came-out", "notebooks/mini", "notebooks/second"))
     )
     (folder / "book/intro.md").write_text("# A mini-book\n\n## Where to go\n\nTo [Mini](../notebooks/mini.ipynb).\n")
-    (folder / "book/about.md").write_text("# About this build\n\n<!--what came out-->\n")
+    (folder / "book/what-came-out.md").write_text("# About this build\n\n<!--what came out-->\n")
     (folder / "book/references.bib").touch()
     (folder / "notebooks").mkdir()
     (folder / "d2lmini").mkdir()

@@ -15,7 +15,7 @@ from tools.releasing.repository import setup_cell
 
 pytestmark = pytest.mark.thorough
 # The pages of the mini-book, and the texts that they are made from.
-MINI = {"book/intro": "book/intro.md", "book/about": "book/about.md"}
+MINI = {"book/intro": "book/intro.md", "book/what-came-out": "book/what-came-out.md"}
 MINI |= {f"notebooks/{name}": f"book/{name}.md" for name in ("mini", "second")}
 
 

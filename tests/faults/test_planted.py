@@ -56,7 +56,7 @@ def test_each_fault_that_shows_when_run_is_named_and_marked_on_its_page(pristine
     assert f"{len(WHEN_RUN)} cells differ" in made.stdout and "report these lines" in made.stdout
     assert "notebooks/second.ipynb: 6 cells as stored" in made.stdout
     assert book.find_rerun(before) == {"second", *map(name_chapter, WHEN_RUN)}
-    about = read_soup(book, "book/about")
+    about = read_soup(book, "book/what-came-out")
     for fault, (_, message) in WHEN_RUN.items():
         (mark,) = read_soup(book, f"notebooks/{name_chapter(fault)}").select(".cell_output .differs")
         told = [part for pair in re.findall("stored '(.*?)', here '([^']*)", message) for part in pair]
@@ -72,7 +72,7 @@ def test_a_mark_goes_when_what_differed_is_mended(book: MiniBook) -> None:
     book.edit(output(PRINTED, "283\n", "285\n"))
     book.make_green("book")
     assert not read_soup(book, "notebooks/mini").select(".differs")
-    assert "none differs" in read_soup(book, "book/about").get_text()
+    assert "none differs" in read_soup(book, "book/what-came-out").get_text()
 
 
 def read_soup(book: MiniBook, page: str) -> BeautifulSoup:
