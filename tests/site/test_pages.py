@@ -2,8 +2,7 @@
 
 import re
 from pathlib import Path
-from urllib.parse import urljoin
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 import nbformat
 import pytest
