@@ -14,7 +14,9 @@ const KEPT = (() => {
     } });
   }
   const VERSION = 1;  // of what the names below mean: a new one begins with nothing
-  const book = `${new URL(document.documentElement.dataset.content_root, location).pathname}${VERSION}/`;
+  // In all languages the book is the same one.
+  const { lang, dataset } = document.documentElement, home = new URL(dataset.content_root, location).pathname;
+  const book = `${lang === "en" ? home : home.replace(new RegExp(`/${lang.slice(0, 2)}/$`), "/")}${VERSION}/`;
   const read = (name) => localStorage.getItem(book + name) ?? "";
   const write = (name, text) => localStorage.setItem(book + name, text);
   function list(name) {

@@ -113,6 +113,12 @@
       document.head.append(Object.assign(document.createElement("link"), { rel: "prefetch", href: root.dataset.content_root + name }));
   });
 
+  // Another language begins where this one is read.
+  addEventListener("click", ({ target }) => {
+    const link = target.closest("nav.languages a");
+    if (link) link.hash = document.querySelector("#page-contents a.active")?.hash ?? location.hash;
+  }, true);
+
   // The bar of chapters begins at its head, unless the page that is read stands further down.
   addEventListener("load", () => setTimeout(() => {
     const bar = document.getElementById("pst-primary-sidebar"), current = bar?.querySelector(".toctree-l1.current");

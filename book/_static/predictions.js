@@ -46,12 +46,14 @@
   const guesses = cards.map((card) => {
     const answer = card.querySelector("details.guess"), question = card.querySelector("p.predict");
     const { name, right, kind } = card.dataset, key = `guess:${page}:${name}`, valid = (guess) => !texts || texts.includes(guess);
+    const place = (guess) => (guess.startsWith("#") && texts ? texts[guess.slice(1)] ?? "" : guess);  // a choice, in any language
     const list = kind === "choice" ? card.querySelector(":scope > ul") : null;
     const texts = list && [...list.children].map((item) => item.textContent.trim());
     const said = make("p", { className: "guessed" });
     said.setAttribute("role", "status");
-    const guess = { question, answer, right, kind, text: valid(KEPT.read(key)) ? KEPT.read(key) : "" };
-    const take = (text) => { guess.text = text; KEPT.write(key, text); tell(); };
+    const guess = { question, answer, right, kind, text: "" };
+    guess.text = [place(KEPT.read(key))].filter(valid)[0] ?? "";
+    const take = (text) => { guess.text = text; KEPT.write(key, texts ? `#${texts.indexOf(text)}` : text); tell(); };
     if (card.dataset.bet !== undefined) card.prepend(make("p", { className: "bet" }, make("strong", {}, phrases.bet)));
     const buttons = list ? [...list.children].map((item, i) => {
       item.querySelectorAll("a").forEach((link) => link.replaceWith(...link.childNodes));  // a button has no links

@@ -20,7 +20,7 @@
       if (hidden > 0) {
         box.tabIndex = 0;
         box.setAttribute("role", "group");
-        box.setAttribute("aria-label", `${names(box)}, wider than the page`);
+        box.setAttribute("aria-label", phrases.wider.replace("{}", names(box)));
       } else if (box.getAttribute("role") === "group") {
         for (const attribute of ["tabindex", "role", "aria-label"]) box.removeAttribute(attribute);
       }

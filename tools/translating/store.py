@@ -21,7 +21,7 @@ HEAD = re.compile(r"^\+\+\+ (\{.*\})[ ]*$", re.MULTILINE)
 SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
 MACHINE = ("# NBVAL_", "# @title Installs", "# Installs d2lmini")  # what a program reads, or what all notebooks share
-TITLE = "# @title "
+SHAPE = re.compile(r"#\s*\([\w\s,./×-]+\)$")  # a comment that is the same in all languages
 
 
 @dataclass
@@ -94,7 +94,11 @@ def list_units(name: str, common: Container[str] = ()) -> list[Unit]:
         else:
             comments = dict.fromkeys(said for _, _, said in list_comments(cell.source) if said not in common)
             found = (("figure", write_figure(cell)), ("comments", "\n".join(comments)))
-            units += [Unit(cell.id, part, english) for part, english in found if english]
+            units += [
+                Unit(cell.id, part, english)
+                for part, english in found
+                if english and not all(map(SHAPE.match, english.splitlines()))
+            ]
     return units
 
 

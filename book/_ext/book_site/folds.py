@@ -7,7 +7,7 @@ from typing import Any, cast
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from book_site.phrases import DOUBTS, EXERCISE, EXERCISES, SHOW_SOLUTION, SOLUTION, SUMMARY
+from book_site.phrases import DOUBTS, EXERCISE, EXERCISES, OWN, SHOW_SOLUTION, SOLUTION, SUMMARY
 
 # What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
 MACHINERY = re.compile(rf"^# NBVAL_[A-Z_]+\n|^# @title {SOLUTION}\n|(?<=^# )@title ", re.MULTILINE)
@@ -90,12 +90,13 @@ def list_ways(app: Sphinx) -> str:
     """The ways to run the chapter that is read, as HTML."""
     page, url = app.env.docname, app.config.html_theme_options.get("repository_url", "")
     up = "../" * page.count("/")
-    ways = [f'<a href="{up}_sources/{page}.zip" download>Download it with its package</a>']
+    ways = [f'<a href="{up}_sources/{page}.zip" download>{OWN["download"]}</a>']
     if "github.com" in url and "/OWNER/" not in url:
         address = f"{url.replace('https://github.com', 'https://colab.research.google.com/github')}/blob"
         branch = app.config.html_theme_options.get("repository_branch") or "main"
-        ways.insert(0, f'<a href="{address}/{branch}/{page}.ipynb">Open it in Colab</a>')
-    return f"<p>{' or '.join(ways)}. Its first cell installs the package of this book, if it is missing.</p>"
+        place = f"{branch}/{app.config.translated}{page}.ipynb"
+        ways.insert(0, f'<a href="{address}/{place}">{OWN["colab"]}</a>')
+    return f"<p>{OWN['either'].join(ways)}{OWN['stop']} {OWN['first_cell']}</p>"
 
 
 def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
@@ -105,8 +106,8 @@ def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
     if chapter is None or not cells:
         return
     first, end = chapter.index(cells[0]), chapter.index(cells[-1]) + 1
-    kind = "page" if app.env.docname.startswith("pages/") else "chapter"
-    head = f'<details class="run"><summary>Run this {kind}</summary>{list_ways(app)}'
+    name = OWN["run_page" if app.env.docname.startswith("pages/") else "run_chapter"]
+    head = f'<details class="run"><summary>{name}</summary>{list_ways(app)}'
     chapter[first:end] = [raw(head), *chapter[first:end], raw("</details>")]
 
 

@@ -12,7 +12,7 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 
@@ -43,6 +43,10 @@ TEXT = ("kern", "liga", "mark", "mkmk", "ccmp", "locl", "tnum")
 # What a reader may type, or a script may write, beside what the pages hold.
 PLAIN = {chr(code) for code in range(0x20, 0x7F)} | set("‘’“”–—…×·○●✓✗→←↑↓≤≥≈−")
 
+HAN = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
+# Where the whole page is Chinese the system's face has its text, and ours its headings.
+HEADINGS = re.compile(r"<h[1-4][^>]*>.*?</h[1-4]>", re.DOTALL)
+
 # What a page asks for before its styles have said so; a browser refuses that in a folder, where no time is lost.
 FIRST = ["fonts/text.woff2", "fonts/text-semibold.woff2", "fonts/sans.woff2"]
 IN_SOME = {
@@ -67,9 +71,10 @@ def find_file(package: str, name: str) -> Path:
     return found[0]
 
 
-def count_characters(pages: Iterator[Path]) -> Counter[str]:
-    """On how many pages each character is: in what they show, and also in their tags, which are plain."""
+def count_characters(pages: Iterable[Path], parts: re.Pattern[str] | None = None) -> Counter[str]:
+    """On how many pages each character is: in what they show or in some parts, and in their tags, which are plain."""
     texts = (re.sub(r"<svg.*?</svg>", "", page.read_text("utf-8"), flags=re.DOTALL) for page in pages)
+    texts = texts if parts is None else (" ".join(parts.findall(text)) for text in texts)
     return Counter(character for text in texts for character in set(unescape(text)))
 
 
@@ -96,17 +101,17 @@ def save_part(source: Path, target: Path, letters: str, features: list[str]) -> 
         save_font(font, str(target), options)
 
 
-def write_fonts(pages: Path, target: Path) -> None:
-    """Write the faces, cut to what the pages in a folder use, and their licences."""
+def write_fonts(pages: Path, target: Path, parts: re.Pattern[str] | None = None) -> None:
+    """Write the faces, cut to what the pages in a folder use, and their licences; of Chinese to some parts of them."""
     target.mkdir(parents=True, exist_ok=True)
-    counted = count_characters(pages.rglob("*.html"))
+    counted, shown = count_characters([*pages.rglob("*.html")]), count_characters([*pages.rglob("*.html")], parts)
     characters = PLAIN | set(counted)
     characters |= set(unicodedata.normalize("NFD", "".join(characters)))  # a letter with its mark, where it has no own
-    han = set(re.findall("[\u2e80-\u9fff\uff00-\uffef]", "".join(characters)))
+    han = set(HAN.findall("".join(shown)))
     common = {character for character in han if counted[character] > 1} or han
     for face, (package, name) in FACES.items():
         source, latin = find_file(package, name), "chinese" not in face
-        cut_font(source, target / f"{face}.woff2", characters - han if latin else common)
+        cut_font(source, target / f"{face}.woff2", characters - set(filter(HAN.match, characters)) if latin else common)
         if not latin:
             cut_font(source, target / f"{face}-rare.woff2", han - common)
     sheet = target.with_suffix(".css")

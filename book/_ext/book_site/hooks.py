@@ -27,6 +27,7 @@ from . import (
     search,
     styles,
     theme,
+    translated,
     weight,
     whole,
 )
@@ -50,7 +51,7 @@ SITE: Hooks = [
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 430, [opening.open_with_picture, formulas.colour_words]),
     ("doctree-read", 500, [theme.mark_columns, references.add_letters]),
-    ("html-page-context", 400, [description.show_figure]),  # before sphinxext.opengraph reads it
+    ("html-page-context", 400, [description.show_figure, translated.offer_languages]),  # before others read it
     ("html-page-context", 501, [description.stop_at_question]),  # behind it
     ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own
 ]
@@ -73,9 +74,11 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     edit_pages(folder, theme.tidy_page, folds.hang_lines)
     theme.free_lost_page(app, folder)
     search.write_index(app, folder)
-    fonts.write_fonts(folder, folder / "_static/fonts")
+    fonts.write_fonts(folder, folder / "_static/fonts", fonts.HEADINGS if app.config.translated else None)
     formulas.write_font(folder, folder / "_static/math.woff2")
-    edit_pages(folder, languages.mark_page, theme.hand_phrases, theme.keep_safely)
+    edit_pages(folder, *[languages.mark_page] * (not app.config.translated), theme.hand_phrases, theme.keep_safely)
+    if app.config.translated:
+        translated.lead_to_english(app, folder)
     description.write_sitemap(app, folder)
     description.store_cover(root, folder)
     panels.stack_figures(app)
@@ -102,6 +105,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("guess-answer", predictions.Part)
     app.add_directive("build-line", report.BuildLine)
     app.add_config_value("complete_chapters", [], "")  # only the tests of the pages read it
+    app.add_config_value("translated", "", "html")  # the folder of the language, with a slash
+    app.add_transform(translated.EnglishAnchors)
     formulas.register(app)
     if not app.tags.has("paper"):
         app.add_builder(home.Site, override=True)

@@ -12,7 +12,7 @@ CONFIG = Path(__file__).parents[3] / "_config.yml"
 def read_language(config: str) -> str:
     """The language that `_config.yml` sets, or English."""
     found = re.search(r"^ +language: *[\"']?(\w+)", config, re.MULTILINE)
-    return found[1] if found else "en"
+    return found[1].partition("_")[0] if found else "en"
 
 
 def flatten(table: dict[str, Any]) -> dict[str, str]:

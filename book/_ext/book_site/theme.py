@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from book_site.phrases import SCRIPTS
+from book_site.phrases import OWN, SCRIPTS
 
 # What Sphinx and the theme write -> what a keyboard reaches and a screen reader understands.
 TIDIED = {
@@ -19,28 +19,26 @@ TIDIED = {
     r"<h1></h1>": "",  # the theme's heading for paper, where a page has no title
     r'id="pst-page-toc-nav"': 'id="page-contents"',  # keyboard.js, and not the theme, marks the section that is read
     r'(<i class="theme-switch[^>]*?)\s+title="[^"]*"': r"\1",  # the button's name would not be what it shows
-    r'data-bs-title="Color mode"': 'title="Colours"',
+    r'data-bs-title="(Color mode|[^"]*颜色[^"]*)"': f'title="{OWN["palette"]}"',
     r"<title>Search - ": "<title>Search &#8212; ",
     r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
     r'<button class="([^"]*\b(?:primary|secondary)-toggle[^"\s]*)': r'<button class="\1 pst-js-only',
-    r'title="Toggle primary sidebar"': 'title="Chapters"',
-    r'title="Toggle secondary sidebar"': 'title="Contents"',
-    r'(<div class="[^"]*\bcell_input docutils container")>': r'\1 role="group" aria-label="Code">',
-    r'(<div class="[^"]*\bcell_output docutils container")>': r'\1 role="group" aria-label="Output">',
+    r'title="[^"]*"(?= aria-label="[^"]*"[^>]*primary-toggle)|title="Toggle primary sidebar"': f'title="{OWN["chapters"]}"',
+    r'title="Toggle secondary sidebar"': f'title="{OWN["contents"]}"',
+    r'(<div class="[^"]*\bcell_input docutils container")>': rf'\1 role="group" aria-label="{OWN["code_group"]}">',
+    r'(<div class="[^"]*\bcell_output docutils container")>': rf'\1 role="group" aria-label="{OWN["output_group"]}">',
 }
 # In the list of chapters what a title says behind its colon stands back.
 TIDIED[r'(<li class="toctree-l1[^>]*><a[^>]*>\d+ · [^:<]+:)( [^<]+)</a>'] = r"\1<small>\2</small></a>"
 # In place of an error with a sign that only a script draws, and of a field that would do nothing.
-NO_SEARCH = """<noscript>
-      <p>Searching needs JavaScript. The <a href="book/glossary.html">glossary</a> lists the words of the book,
-      <a href="index.html">its title page</a> the chapters.</p>
-      <style>.bd-search-container form { display: none !important; }</style>
+NO_SEARCH = f"""<noscript>
+      <p>{OWN["no_search"]}</p>
+      <style>.bd-search-container form {{ display: none !important; }}</style>
     </noscript>"""
-LOST = """<h1>Page not found</h1>
-<p>There is no page at this address. The book begins <a href="{prefix}">on its title page</a>, which
-lists its chapters. Or search all of them:</p>
-<form class="lost" action="{prefix}search.html"><input name="q" aria-label="Search the book">
-<button>Search</button></form>"""
+LOST = f"""<h1>{OWN["page_lost"]}</h1>
+<p>{OWN["lost"]}</p>
+<form class="lost" action="{{prefix}}search.html"><input name="q" aria-label="{OWN["search_book"]}">
+<button>{OWN["search"]}</button></form>"""
 # The page for a lost reader is shown at any address, on a host that has the book below its name or nothing else.
 BASE = """<base href="{prefix}"><script>
 if (!location.pathname.startsWith("{prefix}")) document.querySelector("base").href = "/";
@@ -61,10 +59,11 @@ def adjust_theme(app: Sphinx, config: Config) -> None:
     options["use_download_button"] = options["use_fullscreen_button"] = False
     options.setdefault("navbar_persistent", [])
     options["article_header_start"] = ["toggle-primary-sidebar.html", "book-title.html"]
+    options["article_header_end"] = ["languages.html", "article-header-buttons.html"]
     url = options.get("repository_url", "")
     prefix = f"/{url.rpartition('/')[2]}/"  # GitHub Pages: me.github.io/my-fork/
     config["notfound_urls_prefix"] = prefix
-    config["notfound_context"] = {"title": "Page not found", "body": LOST.format(prefix=prefix)}
+    config["notfound_context"] = {"title": OWN["page_lost"], "body": LOST.format(prefix=prefix)}
     config["html_favicon"] = "book/_static/favicon.svg"
     if "/OWNER/" in url:
         options["launch_buttons"] = {}

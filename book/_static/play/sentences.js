@@ -3,7 +3,9 @@
   "use strict";
   const { begin, dot, make, parts, play, rove, say, softmax } = PLAY;
 
-  function laySentences({ words, glosses, lang, titles, senses, layers }) {
+  function laySentences({ words, glosses: english, lang, titles: layers_of, layers }) {
+    const senses = say("senses").split(", "), titles = layers_of.map((title) => say("layer", title.replace(/\D/g, "")));
+    const glosses = document.documentElement.lang === "en" ? english : words.map(() => "");  // who reads Chinese needs none
     const last = words.length - 1, numbers = layers.map((rows) => rows.map((row) => row.map((text) => Number(text.replace("−", "-")))));
     const read = (rows, laid) => {
       const heard = [...laid, last].map((word) => rows[word]), weights = softmax(heard.map(([score]) => score));
@@ -13,7 +15,7 @@
     const differ = ([one, other]) => one.vote > 0 !== other.vote > 0;
     const all = words.flatMap((_, a) => words.flatMap((_, b) => words.map((_, c) => [a, b, c])));
     const apart = new Set(all.filter((laid) => differ(answer(laid))).map((laid) => laid.join("."))), twice = apart.size;
-    const name = (word) => [make("span", { lang, className: "word" }, words[word]), " ", make("small", {}, glosses[word])];
+    const name = (word) => [make("span", { lang, className: "word" }, words[word]), ...(glosses[word] ? [" ", make("small", {}, glosses[word])] : [])];
     const meaning = (word) => glosses[word] || words[word];
     const tellSense = (vote) => senses[vote > 0 ? 0 : 1];
 

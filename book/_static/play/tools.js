@@ -18,7 +18,7 @@ const PLAY = (() => {
   };
   const phrases = JSON.parse(document.documentElement.dataset.phrases);  // from phrases.toml
   // A phrase, with what stands in place of each {}: in parts, or as a text.
-  const parts = (name, ...values) => phrases[name].split("{}").flatMap((text, i) => (i ? [values[i - 1], text] : [text]));
+  const parts = (name, ...values) => phrases[name].split(/\{(\d?)\}/).map((text, i) => (i % 2 ? values[text === "" ? (i - 1) / 2 : text] : text));
   const say = (...phrase) => parts(...phrase).join("");
   const write = (number, digits) => number.toFixed(digits).replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
