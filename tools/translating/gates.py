@@ -111,12 +111,14 @@ def check_style(english: str, other: str, settings: dict[str, Any]) -> Iterator[
         for word, wanted in settings["logic"].items():
             if (found := re.search(word, plain(one), re.I)) and not re.search(wanted, plain(two), re.I):  # type: ignore[assignment]
                 yield f"logic: {found[0]!r} of {one[:30]!r} has nothing in its place"
-        count, words = len(counted.findall(plain(two))), len(WORD.findall(drop_glosses(plain(one))))
+        kept = len(WORD.findall(plain(two))) * (not re.match(settings["counted"], "a"))  # Latin words among others
+        count = len(counted.findall(plain(two))) + settings["length"] * kept
+        words = len(WORD.findall(drop_glosses(plain(one))))
         low, high = settings["length"] * (0.75 - 3 / max(words, 1)), settings["length"] * (1.3 + 8 / max(words, 1))
         if words >= 12 and not low <= count / words <= high:
-            yield f"length: {count} for the {words} English words of {one[:30]!r}"
+            yield f"length: {count:.0f} for the {words} English words of {one[:30]!r}"
     runs = re.findall(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*){3,}", bare)
-    for run in (run for run in runs if f'"{run}' not in english):
+    for run in (run for run in runs if f'"{run}' not in english and f"[{run}" not in english):
         yield f"English left over: {run!r}"
 
 

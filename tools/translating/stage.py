@@ -21,16 +21,8 @@ from tools.notebooks.files import NOTEBOOKS
 from tools.translating.build import list_anchors
 from tools.translating.store import list_texts
 
-SHARED = (
-    "book/_static",
-    "book/_templates",
-    "d2lmini",
-    "d2lmini_exercises",
-    "frameworks",
-    "languages",
-    "pyproject.toml",
-)
-SHARED += ("README.md", "LICENSE", "LICENSE-CC-BY-4.0", "CHANGELOG.md", "requirements.txt", "book/references.bib")
+SHARED = [*"book/_static book/_templates book/references.bib d2lmini d2lmini_exercises frameworks languages".split()]
+SHARED += [*"pyproject.toml README.md LICENSE LICENSE-CC-BY-4.0 CHANGELOG.md requirements.txt".split()]
 AWAY = re.compile(r"\]\(\.\./\.\./((?:notebooks|book|pages)/[\w-]+)\.(?:ipynb|md)")
 
 
@@ -41,6 +33,7 @@ def lay_out(language: str, settings: dict[str, Any]) -> Path:
     (stage / "book").mkdir(parents=True)
     for name in (*SHARED, language):
         (stage / name).symlink_to(ROOT / name)
+    (stage / "english").symlink_to(NOTEBOOKS)
     shutil.copytree(ROOT / "book/_ext", stage / "book/_ext")  # it reads the language where it lies
     for path in (ROOT / language).glob("*/*"):
         target = stage / path.relative_to(ROOT / language)
@@ -96,7 +89,16 @@ def main(language: str) -> int:
     """Lay the tree out, build its pages, and put them beside the English ones."""
     settings = list_languages(ROOT)[language]
     stage, target = lay_out(language, settings), ROOT / f"_build/html/{language}"
-    command = [sys.executable, "-m", "jupyter_book", "build", ".", "--all", "-n", "-W", "--keep-going", "-q"]
+    command = [
+        str(Path(sys.executable).parent / "jupyter-book"),
+        "build",
+        ".",
+        "--all",
+        "-n",
+        "-W",
+        "--keep-going",
+        "-q",
+    ]
     surroundings = os.environ | {"PYTHONPATH": str(stage)}
     done = subprocess.run(command, cwd=stage, env=surroundings, capture_output=True, text=True, check=False)
     if done.returncode:

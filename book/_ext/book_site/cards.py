@@ -65,7 +65,7 @@ class ChapterCards(SphinxDirective):
         """The card of one chapter; its title is the link, its picture says nothing that the text does not."""
         notebook = self.read_chapter(name)
         title, opening, time = read_opening(notebook)
-        head, _, tail = title.partition(": ")
+        head, tail = [*re.split("(?<=\\w): |：", title, maxsplit=1), ""][:2]
         self.env.note_dependency(str(THUMBNAILS))
         text = f"**[{head}](/{name}.ipynb)** {tail}\n\n{opening}\n\n{RUNS_IN.format(time)}"
         card = nodes.list_item("", nodes.container("", *self.parse_text_to_nodes(text)))

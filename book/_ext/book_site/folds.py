@@ -56,9 +56,9 @@ def name_folded_code(app: Sphinx, doctree: nodes.document) -> None:
             source = next(iter(cell.findall(nodes.literal_block))).rawsource
             titled = re.match(r"# @title (.+)", source)
             bounds = re.search(r"^\s*assert ", source, re.MULTILINE) and not cell.next_node(nodes.image)
-            what = "the bounds that hold on every machine" if bounds else "the code"
+            what = OWN["the_bounds" if bounds else "the_code"]
             what = titled[1] if titled else what
-            cell["prompt_show"], cell["prompt_hide"] = f"Show: {what}", f"Hide: {what}"
+            cell["prompt_show"], cell["prompt_hide"] = OWN["show"].format(what), OWN["hide"].format(what)
 
 
 def fold_drawing(app: Sphinx, doctree: nodes.document) -> None:

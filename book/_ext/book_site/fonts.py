@@ -107,11 +107,11 @@ def write_fonts(pages: Path, target: Path, parts: re.Pattern[str] | None = None)
     counted, shown = count_characters([*pages.rglob("*.html")]), count_characters([*pages.rglob("*.html")], parts)
     characters = PLAIN | set(counted)
     characters |= set(unicodedata.normalize("NFD", "".join(characters)))  # a letter with its mark, where it has no own
-    han = set(HAN.findall("".join(shown)))
+    han, every_han = set(HAN.findall("".join(shown))), set(HAN.findall("".join(characters)))
     common = {character for character in han if counted[character] > 1} or han
     for face, (package, name) in FACES.items():
         source, latin = find_file(package, name), "chinese" not in face
-        cut_font(source, target / f"{face}.woff2", characters - set(filter(HAN.match, characters)) if latin else common)
+        cut_font(source, target / f"{face}.woff2", characters - every_han if latin else common)
         if not latin:
             cut_font(source, target / f"{face}-rare.woff2", han - common)
     sheet = target.with_suffix(".css")

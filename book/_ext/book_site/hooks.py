@@ -50,7 +50,7 @@ SITE: Hooks = [
     ("doctree-read", 410, [predictions.mark_takeaways, predictions.cover_answers]),  # of cells that have names
     ("doctree-read", 420, [folds.fold_setup, folds.fold_sections]),  # around answers; what is folded is no heading
     ("doctree-read", 430, [opening.open_with_picture, formulas.colour_words]),
-    ("doctree-read", 500, [theme.mark_columns, references.add_letters]),
+    ("doctree-read", 500, [theme.mark_columns, references.add_letters, translated.mark_latin]),
     ("html-page-context", 400, [description.show_figure, translated.offer_languages]),  # before others read it
     ("html-page-context", 501, [description.stop_at_question]),  # behind it
     ("html-page-context", 502, [repository.offer_buttons]),  # behind the theme's own

@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from .folds import is_cell, raw
 from .outputs import KINDS, count_outputs
+from .phrases import OWN
 from .references import list_notebooks
 
 WANTED = "<!--what came out-->"
@@ -55,8 +56,8 @@ class BuildLine(SphinxDirective):
         edition, month = re.findall(
             r"(?m)^## (\S+) · (\w+ \d{4})", (Path(self.env.srcdir) / "CHANGELOG.md").read_text("utf-8")
         )[0]
-        place = "<!--line-->its outputs were not run again here yet<!--/-->"
-        line = f'<p class="build-line">Edition {edition}, {month} · {place}</p>'
+        place = f"<!--line-->{OWN['not_yet']}<!--/-->"
+        line = f'<p class="build-line">{OWN["edition"].format(edition, month)} · {place}</p>'
         return [] if self.env.app.tags.has("paper") else [raw(line)]
 
 

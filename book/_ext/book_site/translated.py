@@ -37,6 +37,12 @@ class EnglishAnchors(SphinxTransform):
                     slugs[english] = (line, english, title)
 
 
+def mark_latin(app: Sphinx, doctree: nodes.document) -> None:
+    """Chinese words are set off by dots, others may slant."""
+    for word in doctree.findall(nodes.emphasis):
+        word["classes"] += ["latin"] * (not re.search(r"[\u3400-\u9fff]", word.astext()))
+
+
 def list_languages(root: Path) -> dict[str, dict[str, Any]]:
     """The languages that the book is translated into, by their folder: what their pages are called and say."""
     found = sorted(root.glob("languages/*/language.toml"))

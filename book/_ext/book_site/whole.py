@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from .folds import raw
-from .references import list_chapters
+from .translated import ENGLISH
 
 # The palette of the figures, by what the page has for it.
 COLOURS = {
@@ -37,22 +37,24 @@ class Whole(SphinxDirective):
         if self.env.app.tags.has("paper"):
             return []
         root = Path(self.env.srcdir)
-        names = list_chapters(self.env.app)
-        notebooks = {name: json.loads((root / f"{name}.ipynb").read_text("utf-8")) for name in names}
-        titles = {
-            Path(name).name: "".join(held["cells"][0]["source"]).split("\n")[0] for name, held in notebooks.items()
-        }
+        folder = next(filter(Path.exists, (root / "english", root / "notebooks")))  # translated are a few
+        notebooks = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.ipynb"))}
         found = next((cell for held in notebooks.values() for cell in held["cells"] if is_map(cell)), None)
         if found is None:
             raise self.error("no cell of a chapter is tagged map")
-        for name in names:
-            self.env.note_dependency(str(root / f"{name}.ipynb"))
+        for name in notebooks:
+            self.env.note_dependency(str(folder / f"{name}.ipynb"))
+        here = {path.stem: json.loads(path.read_text("utf-8")) for path in root.glob("notebooks/*.ipynb")}
+
+        def lead(link: re.Match[str]) -> str:
+            name, held = link[1], here.get(link[1], notebooks[link[1]])
+            title = "".join(held["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
+            return f'<a href="{"" if name in here else ENGLISH}notebooks/{name}.html" aria-label="{escape(title)}">'
+
         said = escape(found["metadata"]["mystnb"]["image"]["alt"])
         svg = "".join(found["outputs"][0]["data"]["image/svg+xml"])
         svg = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>|<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
-        svg = LINK.sub(
-            lambda link: f'<a href="notebooks/{link[1]}.html" aria-label="{escape(titles[link[1]][2:])}">', svg
-        )
+        svg = LINK.sub(lead, svg)
         for colour, name in COLOURS.items():
             svg = svg.replace(colour, f"var({name})")
         return [raw(f'<div class="whole" role="group" aria-label="{said}">{svg}</div>')]
