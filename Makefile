@@ -20,12 +20,13 @@ CHAPTERS ?= $(sort $(basename $(notdir $(WITH_CODE) $(NOTEBOOKS))))
 NAMED := $(if $(filter command,$(origin CHAPTERS)),$(CHAPTERS))
 FIND := find $(wildcard d2lmini d2lmini_exercises tests/book book) -type f ! -path '*/__pycache__/*'
 FILES := $(shell $(FIND)) _config.yml _toc.yml $(NOTEBOOKS) conftest.py requirements.txt
-TEXTS := $(filter book/% notebooks/% pages/% _%,$(FILES))
+TRANSLATED := $(patsubst languages/%/language.toml,%,$(wildcard languages/*/language.toml))
+TEXTS := $(filter book/% notebooks/% pages/% _%,$(FILES)) $(wildcard languages/*/* $(TRANSLATED:%=%/*/*))
 # Frameworks that can live in one environment, or `KIND=mxnet`.
 KIND ?= frameworks
 FRAMEWORKS := $(filter-out %/mxnet.md,$(wildcard frameworks/*.md))
 
-.PHONY: help book compared test thorough notebooks chapter exercise frameworks student slides mark paper \
+.PHONY: help book compared test thorough notebooks chapter exercise translate frameworks student slides mark paper \
     repository
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -58,6 +59,9 @@ chapter: .venv/.ready ## begin a chapter that passes every check: NAME=my-chapte
 exercise: .venv/.ready ## begin an exercise that passes every check: NAME=my-exercise CHAPTER=my-chapter
 	@$(PY) -m tools.writing.exercise "$(NAME)" "$(CHAPTER)"
 	@$(PY) -m tools.notebooks.run "$(CHAPTER)"
+
+translate: .venv/.ready ## take in what is translated, check it, write what is to do: LANG=zh NAME=self-attention
+	@$(PY) -m tools.translating "$(LANG)" $(NAME)
 
 frameworks: .venv-$(KIND)/.ready ## run the same layer in other frameworks and compare: 5 GB
 	@for text in $(if $(filter mxnet,$(KIND)),frameworks/mxnet.md,$(FRAMEWORKS)); do \
@@ -112,6 +116,8 @@ _build/html/.built: .venv/.pages $(TEXTS)
 	@mkdir -p .build && rm -rf _build
 	@.venv/bin/jupyter-book build . --all -n -W --keep-going -q > .build/pages.log 2>&1 || \
 	    { cat .build/pages.log; exit 1; }
+	@for language in $(TRANSLATED); do \
+	    PYTHONPATH=$(CURDIR):book/_ext .venv/bin/python -m tools.translating.stage $$language || exit 1; done
 	@touch $@ && echo "The pages: _build/html/index.html. What has changed since it was compared is run again"
 
 compared: .venv/.ready

@@ -87,7 +87,7 @@ from d2lmini.pretrained.texts import load_texts as load_texts
 
 def __getattr__(name: str) -> typing.Any:
     """`check`, `hint` and `progress` are loaded when first used: the exercises stand above this package."""
-    if name in ("check", "hint", "progress"):
+    if name in ("check", "hint", "progress", "speak"):
         import d2lmini_exercises
 
         return getattr(d2lmini_exercises, name)

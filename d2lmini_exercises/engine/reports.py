@@ -9,6 +9,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from d2lmini.figures.tables import Table
+from d2lmini_exercises.engine.speech import translate
 
 _LONGEST = 240  # characters of an expected or given value
 
@@ -41,7 +42,7 @@ class Verdict:
 def say(text: object) -> None:
     """Print; what the output cannot hold, such as a tick in a file of Windows, by its name."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(str(text).encode(encoding, "namereplace").decode(encoding))
+    print(translate(str(text)).encode(encoding, "namereplace").decode(encoding))
 
 
 class WrongAnswer(Exception):

@@ -84,7 +84,7 @@ def mark_pages() -> None:
         if page.exists():
             write(page, mark_cells(page.read_text("utf-8"), result))
     said = {"report": report(results), "line": report_in_a_line(results)}
-    for page in SITE.rglob("*.html"):
+    for page in (*SITE.glob("*.html"), *SITE.glob("*/*.html")):  # the translated pages lie deeper, or say it themselves
         html = page.read_text("utf-8")
         if SUM.search(html):
             write(page, SUM.sub(lambda place: place[1] + said[place["kind"]] + place[3], html))

@@ -81,7 +81,8 @@ def substitute(made: dict[Path, str], path: Path, line: str, new: str) -> None:
 def give_setup_cells(url: str, version: str = "") -> dict[Path, str]:
     """Each chapter, page and framework, text and notebook, with the setup cell for this address."""
     new, made = setup_cell(url, version), {}
-    for path in [*NOTEBOOKS.glob("*.ipynb"), *PAGES.glob("*.ipynb"), *FRAMEWORKS.glob("*.ipynb")]:
+    translated = ROOT.glob("*/notebooks/*.ipynb")
+    for path in [*NOTEBOOKS.glob("*.ipynb"), *PAGES.glob("*.ipynb"), *FRAMEWORKS.glob("*.ipynb"), *translated]:
         notebook = nbformat.read(path, as_version=4)
         edited = is_edited(notebook)  # then it stays so, and `make notebooks` will ask
         for cell in notebook.cells:

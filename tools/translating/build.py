@@ -1,5 +1,6 @@
 """What is made of a translation: `zh/notebooks/*.ipynb`, with the English code and outputs, and `zh/book/*.md`."""
 
+import json
 import re
 import tokenize
 from collections.abc import Iterator
@@ -168,7 +169,11 @@ def list_headings(text: str) -> list[str]:
 
 def build(language: str, say: dict[str, str]) -> Iterator[tuple[Path, str]]:
     """Each file of a language, and what it holds."""
-    for name in list_texts(language):
+    names = list_texts(language)
+    places = {name: f"{'notebooks' if name in list_chapters() else 'book'}/{name}" for name in names}
+    anchors = {places[name]: list_anchors(language, name) for name in names}
+    yield ROOT / language / "anchors.json", json.dumps(anchors, ensure_ascii=False, indent=1) + "\n"
+    for name in names:
         if name in list_chapters():
             made = nbformat.writes(translate_notebook(language, name, say)) + "\n"
             yield ROOT / language / f"notebooks/{name}.ipynb", made

@@ -36,7 +36,10 @@ def squeeze(text: str) -> str:
 
 def plain(text: str, instead: str = " ") -> str:
     """The words alone: without code, formulas, addresses and tags."""
-    for what in (FENCE, DISPLAY, INLINE, CODE):
+    # What a directive holds is text, but for its first line and its options.
+    text = FENCE.sub(lambda fence: fence[0] if fence[0].lstrip("`~").startswith("{") else instead, text)
+    text = re.sub(r"^[`~]{3,}.*$|^:[a-z]+:.*$", " ", text, flags=re.MULTILINE)
+    for what in (DISPLAY, INLINE, CODE):
         text = what.sub(instead, text)
     return re.sub(r"<[^>]+>", " ", LINK.sub("]", text))
 
@@ -117,6 +120,10 @@ def check_style(english: str, other: str, settings: dict[str, Any]) -> Iterator[
         low, high = settings["length"] * (0.75 - 3 / max(words, 1)), settings["length"] * (1.3 + 8 / max(words, 1))
         if words >= 12 and not low <= count / words <= high:
             yield f"length: {count:.0f} for the {words} English words of {one[:30]!r}"
+    sentences = Counter(
+        one.strip() for one in re.split(r"[。！？.!?\n]", bare) if len(one) > 12 and "□" not in one and "|" not in one
+    )
+    yield from (f"said twice: {one!r}" for one, count in sentences.items() if count > 1)
     runs = re.findall(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*){3,}", bare)
     for run in (run for run in runs if f'"{run}' not in english and f"[{run}" not in english):
         yield f"English left over: {run!r}"

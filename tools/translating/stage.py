@@ -4,7 +4,6 @@ Nothing is run: the notebooks have the outputs of the English ones. The build go
 put beside the English ones, in `_build/html/zh`.
 """
 
-import json
 import os
 import re
 import shutil
@@ -17,12 +16,17 @@ import yaml
 from book_site.translated import ENGLISH, list_languages
 
 from tools import ROOT
-from tools.notebooks.files import NOTEBOOKS
-from tools.translating.build import list_anchors
-from tools.translating.store import list_texts
 
-SHARED = [*"book/_static book/_templates book/references.bib d2lmini d2lmini_exercises frameworks languages".split()]
-SHARED += [*"pyproject.toml README.md LICENSE LICENSE-CC-BY-4.0 CHANGELOG.md requirements.txt".split()]
+SHARED = [
+    "book/_static",
+    "book/_templates",
+    "book/references.bib",
+    "d2lmini",
+    "d2lmini_exercises",
+    "frameworks",
+    "languages",
+]
+SHARED += ["pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "CHANGELOG.md", "requirements.txt"]
 AWAY = re.compile(r"\]\(\.\./\.\./((?:notebooks|book|pages)/[\w-]+)\.(?:ipynb|md)")
 
 
@@ -33,21 +37,19 @@ def lay_out(language: str, settings: dict[str, Any]) -> Path:
     (stage / "book").mkdir(parents=True)
     for name in (*SHARED, language):
         (stage / name).symlink_to(ROOT / name)
-    (stage / "english").symlink_to(NOTEBOOKS)
+    (stage / "english").symlink_to(ROOT / "notebooks")
+    shutil.copy(ROOT / language / "anchors.json", stage)
     shutil.copytree(ROOT / "book/_ext", stage / "book/_ext")  # it reads the language where it lies
     for path in (ROOT / language).glob("*/*"):
         target = stage / path.relative_to(ROOT / language)
         target.parent.mkdir(exist_ok=True)
         address = rf"]({ENGLISH}\1.html"
         target.write_text(AWAY.sub(address, path.read_text("utf-8")), "utf-8")
-    names = list_texts(language)
-    places = {name: f"{'notebooks' if (NOTEBOOKS / f'{name}.ipynb').exists() else 'book'}/{name}" for name in names}
-    anchors = {places[name]: list_anchors(language, name) for name in names}
-    (stage / "anchors.json").write_text(json.dumps(anchors), "utf-8")
+    translated = {
+        path.relative_to(ROOT / language).with_suffix("").as_posix() for path in (ROOT / language).glob("*/*")
+    }
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-    (stage / "_toc.yml").write_text(
-        yaml.safe_dump(translate_contents(contents, set(places.values()), settings)), "utf-8"
-    )
+    (stage / "_toc.yml").write_text(yaml.safe_dump(translate_contents(contents, translated, settings)), "utf-8")
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     (stage / "_config.yml").write_text(
         yaml.safe_dump(translate_config(config, language, settings), width=1000), "utf-8"
@@ -89,16 +91,8 @@ def main(language: str) -> int:
     """Lay the tree out, build its pages, and put them beside the English ones."""
     settings = list_languages(ROOT)[language]
     stage, target = lay_out(language, settings), ROOT / f"_build/html/{language}"
-    command = [
-        str(Path(sys.executable).parent / "jupyter-book"),
-        "build",
-        ".",
-        "--all",
-        "-n",
-        "-W",
-        "--keep-going",
-        "-q",
-    ]
+    program = str(Path(sys.executable).parent / "jupyter-book")
+    command = [program, "build", ".", "--all", "-n", "-W", "--keep-going", "-q"]
     surroundings = os.environ | {"PYTHONPATH": str(stage)}
     done = subprocess.run(command, cwd=stage, env=surroundings, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -23,7 +23,7 @@ TIDIED = {
     r"<title>Search - ": "<title>Search &#8212; ",
     r'(<button class="btn search-button-field[^>]*?) title="Search" aria-label="Search"': r"\1",
     r'<button class="([^"]*\b(?:primary|secondary)-toggle[^"\s]*)': r'<button class="\1 pst-js-only',
-    r'title="[^"]*"(?= aria-label="[^"]*"[^>]*primary-toggle)|title="Toggle primary sidebar"': f'title="{OWN["chapters"]}"',
+    r'title="(Toggle primary sidebar|切换主侧边栏)"': f'title="{OWN["chapters"]}"',
     r'title="Toggle secondary sidebar"': f'title="{OWN["contents"]}"',
     r'(<div class="[^"]*\bcell_input docutils container")>': rf'\1 role="group" aria-label="{OWN["code_group"]}">',
     r'(<div class="[^"]*\bcell_output docutils container")>': rf'\1 role="group" aria-label="{OWN["output_group"]}">',
