@@ -163,11 +163,12 @@ def check_entry(english: str, entry: Any, language: str, settings: dict[str, Any
         return faults + [
             f"without a translation: {said!r}" for said in known if said not in told and not SHAPE.match(said)
         ]
+    waived = entry.options.get("waive", [])
     if entry.part == "figure":
         shape = [re.findall(r"^(caption|alt): .", text, re.M) for text in (english, entry.text)]
-        numbers = [fault for fault in compare(english, entry.text, language) if fault.startswith("numbers")]
-        return numbers + ["a caption or a description is missing"] * (shape[0] != shape[1])
-    waived = entry.options.get("waive", [])
+        faults = [fault for fault in compare(english, entry.text, language) if fault.startswith("numbers")]
+        faults += ["shape: a caption or a description is missing"] * (shape[0] != shape[1])
+        return [fault for fault in faults if fault.partition(":")[0] not in waived]
     faults = [*compare(english, entry.text, language), *check_style(english, entry.text, settings)]
     faults = [fault for fault in faults if fault.partition(":")[0] not in waived]
     return [*faults, *check_terms(english, entry.text, language, waived)]
