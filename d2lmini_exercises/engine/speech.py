@@ -43,7 +43,11 @@ def _read_words(language: str) -> tuple[dict[str, str], list[tuple[re.Pattern[st
     """The phrases of a language, and its patterns, the longest first."""
     file = resources.files("d2lmini_exercises") / f"words/{language}.json"
     words: dict[str, str] = json.loads(file.read_text("utf-8"))
-    patterns = sorted((english for english in words if "{}" in english), key=len, reverse=True)
+
+    def rank(english: str) -> tuple[bool, int]:
+        return not english.startswith("{}"), len(english)  # what begins with anything would take whole lines
+
+    patterns = sorted((english for english in words if "{}" in english), key=rank, reverse=True)
     compiled = [
         (re.compile("(.+?)".join(map(re.escape, english.split("{}"))), re.DOTALL), english) for english in patterns
     ]

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from docutils.nodes import make_id
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.notebooks.files import attach_opening, list_chapters, write
+from tools.notebooks.files import TEXTS, attach_opening, list_chapters, write
 from tools.translating.gates import LINK, compare
 from tools.translating.store import (
     Entry,
@@ -152,26 +153,35 @@ def relink(text: str, language: str, folder: str) -> str:
     return LINK.sub(lead, text)
 
 
-def list_anchors(language: str, name: str) -> dict[str, str]:
-    """The anchors of the translated headings, each with the English one: addresses are the same in all languages."""
-    found = dict[str, str]()
+def list_anchors(language: str, name: str) -> dict[str, tuple[str, str]]:
+    """The anchors of the translated headings, each with the English one: addresses are the same in all languages.
+
+    An English heading has two names, that of MyST, by which a text leads to it, and the id that it has on the page.
+    """
+    found = dict[str, tuple[str, str]]()
     for state in find_states(language, name):
         if state.entry is not None and state.unit.part == "text" and state.kind != "unsafe":
             pairs = zip(list_headings(state.entry.text), list_headings(state.unit.english), strict=False)
-            found |= {new: english for new, english in pairs if new != english}
+            found |= {slug(new): (slug(english), make_id(english)) for new, english in pairs if new != english}
     return found
 
 
+def list_ids() -> dict[str, str]:
+    """Of all English headings the id that a page has for what a text calls them, where that is another one."""
+    headings = [heading for path in sorted(TEXTS.glob("*.md")) for heading in list_headings(path.read_text("utf-8"))]
+    return {slug(heading): make_id(heading) for heading in headings if slug(heading) != make_id(heading)}
+
+
 def list_headings(text: str) -> list[str]:
-    """The anchors of the headings of a text."""
-    return [slug(re.sub(r"[`*$\\]", "", heading)) for heading in re.findall(r"^#{1,4} .+$", text, re.MULTILINE)]
+    """The headings of a text, as words."""
+    return [re.sub(r"[`*$\\]", "", heading) for heading in re.findall(r"^#{1,4} (.+)$", text, re.MULTILINE)]
 
 
 def build(language: str, say: dict[str, str]) -> Iterator[tuple[Path, str]]:
     """Each file of a language, and what it holds."""
     names = list_texts(language)
     places = {name: f"{'notebooks' if name in list_chapters() else 'book'}/{name}" for name in names}
-    anchors = {places[name]: list_anchors(language, name) for name in names}
+    anchors = {places[name]: list_anchors(language, name) for name in names} | {"english": list_ids()}
     yield ROOT / language / "anchors.json", json.dumps(anchors, ensure_ascii=False, indent=1) + "\n"
     for name in names:
         if name in list_chapters():

@@ -4,6 +4,7 @@ Nothing is run: the notebooks have the outputs of the English ones. The build go
 put beside the English ones, in `_build/html/zh`.
 """
 
+import json
 import os
 import re
 import shutil
@@ -27,7 +28,7 @@ SHARED = [
     "languages",
 ]
 SHARED += ["pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "CHANGELOG.md", "requirements.txt"]
-AWAY = re.compile(r"\]\(\.\./\.\./((?:notebooks|book|pages)/[\w-]+)\.(?:ipynb|md)")
+AWAY = re.compile(r"\]\(\.\./\.\./((?:notebooks|book|pages)/[\w-]+)\.(?:ipynb|md)(#[^)]+)?")
 
 
 def lay_out(language: str, settings: dict[str, Any]) -> Path:
@@ -40,11 +41,16 @@ def lay_out(language: str, settings: dict[str, Any]) -> Path:
     (stage / "english").symlink_to(ROOT / "notebooks")
     shutil.copy(ROOT / language / "anchors.json", stage)
     shutil.copytree(ROOT / "book/_ext", stage / "book/_ext")  # it reads the language where it lies
+    ids = json.loads((ROOT / language / "anchors.json").read_text("utf-8"))["english"]
+
+    def lead(link: re.Match[str]) -> str:
+        anchor = (link[2] or "")[1:]
+        return f"]({ENGLISH}{link[1]}.html{'#' * bool(anchor)}{ids.get(anchor, anchor)}"
+
     for path in (ROOT / language).glob("*/*"):
         target = stage / path.relative_to(ROOT / language)
         target.parent.mkdir(exist_ok=True)
-        address = rf"]({ENGLISH}\1.html"
-        target.write_text(AWAY.sub(address, path.read_text("utf-8")), "utf-8")
+        target.write_text(AWAY.sub(lead, path.read_text("utf-8")), "utf-8")
     translated = {
         path.relative_to(ROOT / language).with_suffix("").as_posix() for path in (ROOT / language).glob("*/*")
     }

@@ -31,10 +31,10 @@ class EnglishAnchors(SphinxTransform):
         for section in self.document.findall(nodes.section):
             for new, (line, name, title) in list(slugs.items()):
                 if name in section["ids"] and new in known:
-                    english = known[new]
-                    section["ids"].insert(0, english)
-                    self.document.ids[english] = section
-                    slugs[english] = (line, english, title)
+                    english, shown = known[new]
+                    section["ids"].insert(0, shown)
+                    self.document.ids[shown] = section
+                    slugs[english] = (line, shown, title)
 
 
 def mark_latin(app: Sphinx, doctree: nodes.document) -> None:
