@@ -88,4 +88,4 @@ def test_a_language_with_other_phrases_than_english_is_refused(table: str) -> No
 def test_a_second_language_is_a_table_more() -> None:
     table = ENGLISH + '[zh]\nsummary = "小结"\n[zh.scripts]\nclose = "关闭"\n'
     assert read_phrases("zh", table) == ({"summary": "小结"}, {"close": "关闭"})
-    assert [read_language(text) for text in ("sphinx:\n  config:\n    language: zh_CN\n", "")] == ["zh_CN", "en"]
+    assert [read_language(text) for text in ("sphinx:\n  config:\n    language: zh_CN\n", "")] == ["zh", "en"]

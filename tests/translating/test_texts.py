@@ -1,4 +1,4 @@
-"""The book in other languages: each text passes its gates, none is stale, and what is made of them is stored."""
+"""The book in other languages: each text passes its gates, and what is made of them is what is stored."""
 
 import nbformat
 import pytest
@@ -7,7 +7,7 @@ from tools import ROOT
 from tools.notebooks.files import NOTEBOOKS
 from tools.translating import LANGUAGES
 from tools.translating.__main__ import check, read_settings
-from tools.translating.build import build, strip_comments
+from tools.translating.build import build, find_states, strip_comments
 from tools.translating.store import list_texts
 
 SPOKEN = sorted(path.parent.name for path in LANGUAGES.glob("*/language.toml"))
@@ -15,9 +15,18 @@ TRANSLATED = [(language, name) for language in SPOKEN for name in list_texts(lan
 
 
 @pytest.mark.parametrize(("language", "name"), TRANSLATED)
-def test_a_text_passes_its_gates_and_has_no_stale_cell(language: str, name: str) -> None:
-    faults = check(language, name, read_settings(language))
+def test_a_text_passes_its_gates(language: str, name: str) -> None:
+    """What is stale is a warning, since an English sentence that is mended waits for no translator."""
+    said = check(language, name, read_settings(language))
+    print("\n".join(said))
+    faults = [fault for fault in said if not fault.startswith("::warning")]
     assert not faults, "\n".join([*faults, f"make translate LANG={language} NAME={name}"])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("language", "name"), TRANSLATED)
+def test_an_edition_has_no_stale_cell(language: str, name: str) -> None:
+    assert {state.kind for state in find_states(language, name)} == {"fresh"}
 
 
 @pytest.mark.parametrize("language", SPOKEN)

@@ -48,6 +48,7 @@ from tools.notebooks.files import (
 )
 from tools.notebooks.printed import compare_outputs
 from tools.notebooks.results import begin_longest, digest_chapter, is_known, read_result
+from tools.translating.build import refresh_translations
 
 STAMPS = ROOT / ".build/run"
 NOISE = ROOT / "tools/notebooks/noise.py"
@@ -259,6 +260,8 @@ def main(names: list[str], jobs: int, wanted: str | None, framework: bool) -> No
     with ThreadPoolExecutor(jobs) as pool:
         work = run_framework if framework else lambda name: run(name, wanted)
         refused = [said for said in pool.map(lambda name: try_to(work, name), begin_longest(names)) if said]
+    if not framework:
+        refresh_translations()
     print("All notebooks are up to date" if not refused else "\n".join(refused))
     sys.exit(bool(refused))
 

@@ -3,6 +3,7 @@
 import json
 import re
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import StringIO
@@ -15,6 +16,7 @@ from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.notebooks.files import TEXTS, attach_opening, list_chapters, write
+from tools.translating import LANGUAGES
 from tools.translating.gates import LINK, compare
 from tools.translating.store import (
     Entry,
@@ -190,6 +192,12 @@ def build(language: str, say: dict[str, str]) -> Iterator[tuple[Path, str]]:
         else:
             sections = [choose_text(state, say) for state in find_states(language, name)]
             yield ROOT / language / f"book/{name}.md", relink("\n\n".join(sections), language, "book") + "\n"
+
+
+def refresh_translations() -> None:
+    """Write what is made of each language anew: its code and outputs are those of the English notebooks."""
+    for path in LANGUAGES.glob("*/language.toml"):
+        write_language(path.parent.name, tomllib.loads(path.read_text("utf-8"))["notice"])
 
 
 def write_language(language: str, say: dict[str, str]) -> list[Path]:
