@@ -104,7 +104,9 @@ def save_part(source: Path, target: Path, letters: str, features: list[str]) -> 
 def write_fonts(pages: Path, target: Path, parts: re.Pattern[str] | None = None) -> None:
     """Write the faces, cut to what the pages in a folder use, and their licences; of Chinese to some parts of them."""
     target.mkdir(parents=True, exist_ok=True)
-    counted, shown = count_characters([*pages.rglob("*.html")]), count_characters([*pages.rglob("*.html")], parts)
+    every = [*pages.rglob("*.html")]
+    read = [page for page in every if parts is None or page.stem != "glossary"]  # whose headings are a dictionary
+    counted, shown = count_characters(every), count_characters(read, parts)
     characters = PLAIN | set(counted)
     characters |= set(unicodedata.normalize("NFD", "".join(characters)))  # a letter with its mark, where it has no own
     han, every_han = set(HAN.findall("".join(shown))), set(HAN.findall("".join(characters)))

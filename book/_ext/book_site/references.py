@@ -83,7 +83,7 @@ def add_letters(app: Sphinx, doctree: nodes.document) -> None:
         return
     first: dict[str, str] = {}
     for section in list(doctree.findall(nodes.section))[1:]:
-        first.setdefault(section[0].astext()[0].upper(), section["ids"][0])
+        first.setdefault(section["ids"][0][0].upper(), section["ids"][0])
     links = [nodes.reference("", letter, refid=anchor, internal=True) for letter, anchor in first.items()]
     opening = next(doctree.findall(nodes.paragraph))
     opening.parent.insert(opening.parent.index(opening) + 1, nodes.paragraph("", "", *links, classes=["letters"]))
