@@ -12,12 +12,12 @@ from tests.site.pages import CHAPTERS, FILES, SITE, ids
 from tests.site.windows import open_page, open_window
 from tools.translating.__main__ import read_settings
 
-LANGUAGE = "zh"
-SETTINGS = read_settings(LANGUAGE)
-HOME, CHAPTER = f"{LANGUAGE}/index.html", f"{LANGUAGE}/notebooks/self-attention.html"
+LANGUAGES = {language: read_settings(language) for language in ("vi", "zh")}
+HOME, CHAPTER = "zh/index.html", "zh/notebooks/self-attention.html"
 PAGES = sorted(
     path.relative_to(SITE).as_posix()
-    for path in (SITE / LANGUAGE).rglob("*.html")
+    for language in LANGUAGES
+    for path in (SITE / language).rglob("*.html")
     if "_static" not in path.parts and path.name not in ("search.html", "404.html")
 )
 # What a page of English says around its text, word for word; `together` and the like are parts of sentences.
@@ -30,11 +30,12 @@ def soup(page: str) -> BeautifulSoup:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_has_the_anchors_of_the_english_one_and_each_leads_to_the_other(page: str) -> None:
-    english = page.removeprefix(f"{LANGUAGE}/")
+    language, _, english = page.partition("/")
+    settings = LANGUAGES[language]
     own, html = soup(page), (SITE / page).read_text("utf-8")
     sections = [section["id"] for section in own.select("article section[id]")]
-    assert own.html is not None and own.html["lang"] == SETTINGS["tag"] and set(sections) <= ids(english)
-    for here, there, tag in ((page, english, "en"), (english, page, SETTINGS["tag"])):
+    assert own.html is not None and own.html["lang"] == settings["tag"] and set(sections) <= ids(english)
+    for here, there, tag in ((page, english, "en"), (english, page, settings["tag"])):
         switch = soup(here).select_one(f"nav.languages a[hreflang='{tag}']")
         assert switch is not None and switch["lang"] == tag, f"{here}: no way to {there}"
         assert ((SITE / here).parent / str(switch["href"])).resolve() == SITE / there
@@ -56,10 +57,11 @@ def test_all_that_a_page_links_to_is_there(page: str) -> None:
             assert anchor in {str(tag["id"]) for tag in soup(place).find_all(id=True)}, f"{page}: {link['href']}"
 
 
-def test_what_is_not_translated_is_marked_in_the_contents() -> None:
-    names = [link.get_text() for link in soup(HOME).select(".bd-links a[href^='../notebooks/']")]
-    mark = SETTINGS["english"].replace("{}", "")
-    assert len(names) == len(CHAPTERS) - sum("notebooks/" in page for page in PAGES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_not_translated_is_marked_in_the_contents(language: str) -> None:
+    names = [link.get_text() for link in soup(f"{language}/index.html").select(".bd-links a[href^='../notebooks/']")]
+    mark = LANGUAGES[language]["english"].replace("{}", "").strip()
+    assert len(names) == len(CHAPTERS) - sum(f"{language}/notebooks/" in page for page in PAGES)
     assert all(mark in name for name in names)
 
 
@@ -88,9 +90,18 @@ def test_the_switch_keeps_the_section_and_a_guess_is_shared(browser: Any, server
         assert pressed.count() == 1 and window.complaints == []
 
 
-@pytest.mark.parametrize(("query", "page"), [("自注意力", "notebooks/self-attention"), ("键值缓存", "book/glossary")])
-def test_the_search_finds_chinese(browser: Any, server: str, query: str, page: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "query", "page"),
+    [
+        ("zh", "自注意力", "notebooks/self-attention"),
+        ("zh", "键值缓存", "book/glossary"),
+        ("vi", "tu chu y", "self-attention"),
+    ],
+)
+def test_the_search_finds_chinese_and_words_without_their_marks(
+    browser: Any, server: str, language: str, query: str, page: str
+) -> None:
     with open_window(browser, server) as window:
-        window.goto(f"{FILES}{LANGUAGE}/search.html?q={query}")
+        window.goto(f"{FILES}{language}/search.html?q={query}")
         window.wait_for_selector("ul.search li .context")
         assert page in str(window.locator("ul.search li > a").first.get_attribute("href"))

@@ -50,8 +50,10 @@ def find_states(language: str, name: str) -> list[State]:
     entries = read_entries(language, name)
     places = {(entry.key, entry.part): entry for entry in entries}
     places |= {(entry.english, entry.part): entry for entry in entries if entry.english}
-    states = []
+    states, used = [], list_used(language) if name == "glossary" else None
     for unit in list_units(name, read_common(language)):
+        if used is not None and unit.key not in used:
+            continue
         entry = places.get((unit.key, unit.part)) or places.get((unit.digest, unit.part))
         if entry is None:
             states.append(State(unit, "missing"))
@@ -61,6 +63,17 @@ def find_states(language: str, name: str) -> list[State]:
             faults = list(compare(unit.english, entry.text, language)) if unit.part == "text" else []
             states.append(State(unit, "unsafe" if faults else "stale", entry, faults))
     return states
+
+
+def list_used(language: str) -> set[str] | None:
+    """The entries of the glossary that the translated chapters use, where a language has no more; `None` for all."""
+    settings = tomllib.loads((LANGUAGES / language / "language.toml").read_text("utf-8"))
+    if settings.get("glossary") != "used":
+        return None
+    chapters = [name for name in list_texts(language) if name in list_chapters()]
+    text = "\n".join(unit.english for name in chapters for unit in list_units(name) if unit.part == "text").lower()
+    keys = [(unit.key, unit.english.partition("\n")[0].lstrip("# ").lower()) for unit in list_units("glossary")]
+    return {keys[0][0], *(key for key, word in keys if re.search(rf"\b{re.escape(word)}", text))}
 
 
 def choose_text(state: State, say: dict[str, str]) -> str:

@@ -36,8 +36,11 @@ def lay_out(language: str, settings: dict[str, Any]) -> Path:
     stage = ROOT / ".build" / language
     shutil.rmtree(stage, ignore_errors=True)
     (stage / "book").mkdir(parents=True)
-    for name in (*SHARED, language):
+    (stage / "translated").mkdir()
+    for name in SHARED:
         (stage / name).symlink_to(ROOT / name)
+    for code in list_languages(ROOT):
+        (stage / "translated" / code).symlink_to(ROOT / code)
     (stage / "english").symlink_to(ROOT / "notebooks")
     shutil.copy(ROOT / language / "anchors.json", stage)
     shutil.copytree(ROOT / "book/_ext", stage / "book/_ext")  # it reads the language where it lies

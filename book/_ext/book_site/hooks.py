@@ -74,9 +74,10 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     edit_pages(folder, theme.tidy_page, folds.hang_lines)
     theme.free_lost_page(app, folder)
     search.write_index(app, folder)
-    fonts.write_fonts(folder, folder / "_static/fonts", fonts.HEADINGS if app.config.translated else None)
+    chinese = app.config.language.startswith("zh")  # then Chinese is the text, and no word in it
+    fonts.write_fonts(folder, folder / "_static/fonts", fonts.HEADINGS if chinese else None)
     formulas.write_font(folder, folder / "_static/math.woff2")
-    edit_pages(folder, *[languages.mark_page] * (not app.config.translated), theme.hand_phrases, theme.keep_safely)
+    edit_pages(folder, *[languages.mark_page] * (not chinese), theme.hand_phrases, theme.keep_safely)
     if app.config.translated:
         translated.lead_to_english(app, folder)
     description.write_sitemap(app, folder)

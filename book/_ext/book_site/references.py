@@ -18,6 +18,10 @@ ENTRY = re.compile(r"^## (.+)\n\n(.+?[.?)*”。？）]) ?[^[(*.。]+\[.+\]\(\.\
 # What already leads somewhere, or is not prose.
 CLOSED = (nodes.reference, nodes.title, nodes.math, nodes.literal, nodes.literal_block, nodes.raw, nodes.caption)
 # Entries whose word has an everyday meaning as well, or another one beside the glossary's.
+BOTH, HAN = (
+    re.compile(r"(.+?) ?[（(](.+)[）)]"),
+    re.compile("[\u4e00-\u9fff]"),
+)  # a word of one character is part of others
 ORDINARY = {"adam", "bucket", "clarity", "excess", "frequency", "gate", "memory", "offset", "recall", "score", "seed"}
 ORDINARY |= {"spread", "temperature", "twins", "value"}
 
@@ -49,12 +53,19 @@ def list_equations(root: Path) -> dict[str, str]:
 
 
 @cache
-def list_terms(root: Path) -> dict[str, tuple[str, str]]:
-    """The words of the glossary in small letters: what each means, and the page that explains it."""
+def list_terms(root: Path) -> dict[str, tuple[str, str, str]]:
+    """The words of the glossary in small letters: what each means, the page that explains it, and its anchor.
+
+    In another language the English word stands in brackets behind the own one, and names the anchor.
+    """
     path = root / "book/glossary.md"
     entries = ENTRY.findall(path.read_text("utf-8")) if path.exists() else []
-    plain = {term.lower(): (re.sub(r"[*`$\\]", "", meaning), page) for term, meaning, page in entries}
-    return {term: entry for term, entry in plain.items() if term not in ORDINARY}
+    found: dict[str, tuple[str, str, str]] = {}
+    for heading, meaning, page in entries:
+        both = BOTH.fullmatch(heading) if (root / "anchors.json").exists() else None
+        term, english = (both[1], both[2]) if both else (heading, heading)
+        found[term.lower()] = re.sub(r"[*`$\\]", "", meaning), page, nodes.make_id(english)
+    return {term: entry for term, entry in found.items() if term not in ORDINARY and not HAN.fullmatch(term)}
 
 
 def number_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -151,19 +162,19 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Lead from a word of the glossary, where a chapter that does not explain it first uses it, to its meaning."""
     if docname not in list_chapters(app):
         return
-    terms = {term: meaning for term, (meaning, page) in list_terms(Path(app.srcdir)).items() if page != docname}
+    terms = {term: entry for term, entry in list_terms(Path(app.srcdir)).items() if entry[1] != docname}
     if not terms:
         return
     longest_first = "|".join(sorted(map(re.escape, terms), key=len, reverse=True))
-    words = re.compile(rf"\b({longest_first})(?=s?\b)(?!-)", re.IGNORECASE)
+    words = re.compile(rf"(?<![A-Za-z])({longest_first})(?=s?(?![A-Za-z]))(?!-)", re.IGNORECASE)
     for text in list_paragraphs(doctree):
         found = next((match for match in words.finditer(text.astext()) if match[1].lower() in terms), None)
         if found is None:
             continue
         term = found[1].lower()
         before, after = text.astext()[: found.start()], text.astext()[found.end() :]
-        anchor = nodes.make_id(term)
-        shown = link(app, docname, "book/glossary", anchor, found[1], terms.pop(term))
+        meaning, _, anchor = terms.pop(term)
+        shown = link(app, docname, "book/glossary", anchor, found[1], meaning)
         if fits_beside(shown["reftitle"], text.parent, after):
             shown["classes"].append("aside")
         text.parent.replace(text, [nodes.Text(before), shown, nodes.Text(after)])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
@@ -41,8 +42,14 @@ var splitQuery = (query) => (query.match(/[\u3400-\u9fff]+|(?![\u3400-\u9fff])[\
             if "\u3400" <= run[0] <= "\u9fff":
                 terms += [*run, *map("".join, pairwise(run))]
             else:
-                terms.append(run)
+                terms += dict.fromkeys((run, drop_marks(run)))  # who types no marks finds the word as well
         return terms
+
+
+def drop_marks(word: str) -> str:
+    """A word without the marks of its letters."""
+    plain = unicodedata.normalize("NFD", word.replace("đ", "d").replace("Đ", "D"))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
 def read_block(block: nodes.Element) -> str:

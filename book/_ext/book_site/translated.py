@@ -53,8 +53,11 @@ def offer_languages(app: Sphinx, page: str, template: str, context: dict[str, An
     """Tell a page where it is in each language, and search engines."""
     own, root = app.config.translated.strip("/"), Path(app.srcdir)
     languages = list_languages(root)
+    texts = next(filter(Path.exists, (root / "translated", root)))  # docutils takes a folder `vi` for its own
     has = [
-        code for code in languages if (root / code / f"{page}.md").exists() or (root / code / f"{page}.ipynb").exists()
+        code
+        for code in languages
+        if (texts / code / f"{page}.md").exists() or (texts / code / f"{page}.ipynb").exists()
     ]
     context["languages"], context["phrases"] = [], OWN
     if page not in app.env.found_docs or (not own and not has):

@@ -5,7 +5,8 @@
 
   function laySentences({ words, glosses: english, lang, titles: layers_of, layers }) {
     const senses = say("senses").split(", "), titles = layers_of.map((title) => say("layer", title.replace(/\D/g, "")));
-    const glosses = document.documentElement.lang === "en" ? english : words.map(() => "");  // who reads Chinese needs none
+    const named = say("glosses");  // those of the book, a list in another language, or none for who reads Chinese
+    const glosses = named === "english" ? english : words.map((_, word) => named.split(",")[word]?.trim() ?? "");
     const last = words.length - 1, numbers = layers.map((rows) => rows.map((row) => row.map((text) => Number(text.replace("−", "-")))));
     const read = (rows, laid) => {
       const heard = [...laid, last].map((word) => rows[word]), weights = softmax(heard.map(([score]) => score));
