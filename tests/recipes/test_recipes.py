@@ -161,7 +161,7 @@ def test_each_recipe_that_a_failing_check_names_is_there() -> None:
 
 def test_each_file_that_the_page_names_is_there() -> None:
     named = set(re.findall(r"`(?:[\w/-]+/)?(\w[\w.-]*\.(?:py|md|toml|yml|txt|mplstyle))`", PAGE))
-    folders = [ROOT / folder for folder in ("book", "d2lmini", "d2lmini_exercises", "tests", "tools")]
+    folders = [ROOT / folder for folder in ("book", "d2lmini", "d2lmini_exercises", "languages", "tests", "tools")]
     there = {path.name for paths in (ROOT.iterdir(), *(folder.rglob("*") for folder in folders)) for path in paths}
     made = {"x.md", "my-chapter.md", *re.findall(r"^:caption: [\w/-]*/([\w.-]+)", PAGE, re.MULTILINE)}
     assert len(named) > 15 and named <= there | made, named - there - made

@@ -18,6 +18,7 @@ ENTRY = re.compile(r"^## (.+)\n\n(.+?[.?)*”。？）]) ?[^[(*.。]+\[.+\]\(\.\
 # What already leads somewhere, or is not prose.
 CLOSED = (nodes.reference, nodes.title, nodes.math, nodes.literal, nodes.literal_block, nodes.raw, nodes.caption)
 # Entries whose word has an everyday meaning as well, or another one beside the glossary's.
+LETTER = r"[^\W\u4e00-\u9fff]"  # of a word with borders
 BOTH, HAN = (
     re.compile(r"(.+?) ?[（(](.+)[）)]"),
     re.compile("[\u4e00-\u9fff]"),
@@ -64,8 +65,10 @@ def list_terms(root: Path) -> dict[str, tuple[str, str, str]]:
     for heading, meaning, page in entries:
         both = BOTH.fullmatch(heading) if (root / "anchors.json").exists() else None
         term, english = (both[1], both[2]) if both else (heading, heading)
+        if english.lower() in ORDINARY or HAN.fullmatch(term):
+            continue
         found[term.lower()] = re.sub(r"[*`$\\]", "", meaning), page, nodes.make_id(english)
-    return {term: entry for term, entry in found.items() if term not in ORDINARY and not HAN.fullmatch(term)}
+    return found
 
 
 def number_figures(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -166,7 +169,7 @@ def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if not terms:
         return
     longest_first = "|".join(sorted(map(re.escape, terms), key=len, reverse=True))
-    words = re.compile(rf"(?<![A-Za-z])({longest_first})(?=s?(?![A-Za-z]))(?!-)", re.IGNORECASE)
+    words = re.compile(rf"(?<!{LETTER})({longest_first})(?=s?(?!{LETTER}))(?!-)", re.IGNORECASE)
     for text in list_paragraphs(doctree):
         found = next((match for match in words.finditer(text.astext()) if match[1].lower() in terms), None)
         if found is None:
