@@ -135,9 +135,11 @@ def check_style(english: str, other: str, settings: dict[str, Any]) -> Iterator[
 def read_terms(language: str) -> list[tuple[re.Pattern[str], list[str], str]]:
     """For each term that is checked: its English forms, its translations, its name; the longest first."""
     head, *rows = [line.split("\t") for line in (LANGUAGES / "terms.tsv").read_text("utf-8").splitlines()]
+    if language not in head:
+        raise ValueError(f"languages/terms.tsv has no column {language!r}: it has {', '.join(head)}")
     found = []
     for row in (dict(zip(head, row, strict=False)) for row in rows):
-        if row["checked"] == "y":
+        if row["checked"] == "y" and row[language]:
             forms = row["en"].split("|")
             wanted = [
                 word.strip() for word in (row[language], *row.get(f"{language}_also", "").split("|")) if word.strip()

@@ -94,6 +94,8 @@ def colour_roles(math: ElementTree.Element, other: Container[str] = ()) -> None:
 @cache
 def read_second_meanings(notation: Path) -> dict[str, set[str]]:
     """The letters of queries, keys and values that mean something else in a chapter, by the page on notation."""
+    if not notation.exists():  # not translated yet
+        return {}
     rows = notation.read_text("utf-8").rpartition("\n## ")[2].splitlines()
     found: dict[str, set[str]] = {}
     for symbols, chapters in (row.split("|")[1:3] for row in rows if row.startswith("| $")):

@@ -22,7 +22,8 @@ class Play(SphinxDirective):
         inside = self.parse_content_to_nodes()
         if self.env.app.tags.has("paper"):
             return inside
-        path = Path(self.env.srcdir) / f"notebooks/{self.arguments[0]}.ipynb"
+        folders = (Path(self.env.srcdir, name) for name in ("notebooks", "english"))  # not every chapter is translated
+        path = next(filter(Path.exists, (folder / f"{self.arguments[0]}.ipynb" for folder in folders)))
         self.env.note_dependency(str(path))
         outputs = (out for cell in json.loads(path.read_text("utf-8"))["cells"] for out in cell.get("outputs", ()))
         panels = (GIVEN.search("".join(output.get("data", {}).get("text/html", ""))) for output in outputs)
