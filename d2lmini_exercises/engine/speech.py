@@ -18,7 +18,7 @@ def speak(language: str = "en") -> None:
     Chapter: Attention pooling.
 
     Args:
-        language: `"en"` or `"zh"`.
+        language: `"en"`, or one that has a file in `words`: `"vi"`, `"zh"`.
 
     Raises:
         ValueError: if there are no words of that language.
