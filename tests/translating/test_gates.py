@@ -9,7 +9,7 @@ import pytest
 
 from tools.translating.__main__ import read_settings
 from tools.translating.build import State, choose_text, find_states
-from tools.translating.gates import check_entry
+from tools.translating.gates import check_entry, read_terms
 from tools.translating.store import Entry, Unit, list_texts, read_comments, split_sections
 
 LANGUAGE = "zh"
@@ -117,3 +117,8 @@ def test_where_words_changed_a_notice_stands_and_where_a_fact_did_the_english() 
 def test_a_prose_page_is_cut_at_its_headings_and_not_in_its_code() -> None:
     text = "# Title\n\nWords.\n\n```\n## no heading\n```\n\n## One & two\n\nMore.\n"
     assert [key for key, _ in split_sections(text)] == ["title", "one--two"]
+
+
+def test_a_language_without_a_column_of_terms_is_told() -> None:
+    with pytest.raises(ValueError, match="no column 'fa'"):
+        read_terms("fa")
