@@ -15,7 +15,7 @@ from tools.notebooks.files import TEXTS
 from tools.translating import LANGUAGES
 from tools.translating.build import State, find_states, write_language
 from tools.translating.gates import check_entry, plain, read_terms
-from tools.translating.store import Entry, list_texts, read_comments, read_entries, write_entries
+from tools.translating.store import list_texts, parse_entries, read_comments, read_entries, write_entries
 
 ENGLISH = re.compile(r"<!-- ENGLISH\n.*?\nENGLISH -->\n*", re.DOTALL)
 
@@ -35,15 +35,9 @@ def read_settings(language: str) -> dict[str, Any]:
 def take_in(language: str, name: str) -> None:
     """Put what stands in the work sheet in its place, in the order of the English; what is new gets its digest."""
     sheet, path = ROOT / f".build/{name}.{language}.md", LANGUAGES / language / f"{name}.md"
-    given = path.with_name(f".{name}.md")
-    if sheet.exists():
-        given.write_text(ENGLISH.sub("", sheet.read_text("utf-8")), "utf-8")
-        given_entries = read_entries(language, f".{name}")
-        done = [one for one in given_entries if one.text and (one.part != "comments" or read_comments(one.text))]
-        given.unlink()
-        sheet.unlink()
-    else:
-        done = []
+    given = parse_entries(ENGLISH.sub("", sheet.read_text("utf-8"))) if sheet.exists() else []
+    done = [one for one in given if one.text and (one.part != "comments" or read_comments(one.text))]
+    sheet.unlink(missing_ok=True)
     entries = {(entry.key, entry.part): entry for entry in [*read_entries(language, name), *done]}
     placed = []
     for state in find_states(language, name):
@@ -60,13 +54,8 @@ def write_sheet(language: str, name: str, states: list[State]) -> int:
     """What is to be translated, with the English, what stands, and the terms in it; how many entries that are."""
     pieces, open_states = [], [state for state in states if state.kind != "fresh"]
     for state in open_states:
-        unit, used = state.unit, []
-        if unit.part == "text":
-            used = [
-                f"{term} = {wanted[0]}"
-                for pattern, wanted, term in read_terms(language)
-                if pattern.search(plain(unit.english))
-            ]
+        unit, words = state.unit, plain(state.unit.english) * (state.unit.part == "text")
+        used = [f"{term} = {wanted[0]}" for pattern, wanted, term in read_terms(language) if pattern.search(words)]
         head = {"cell": unit.key} | ({"part": unit.part} if unit.part != "text" else {})
         english = "\n=> \n".join([*unit.english.splitlines(), ""]) if unit.part == "comments" else ""
         told = [
@@ -101,8 +90,8 @@ def check(language: str, name: str, settings: dict[str, Any]) -> list[str]:
         else:
             said += [f"{where}: {fault}" for fault in check_entry(unit.english, state.entry, language, settings)]
     known = {state.entry.key for state in find_states(language, name) if state.entry}
-    lost: list[Entry] = [entry for entry in read_entries(language, name) if entry.key not in known]
-    return said + [f"languages/{language}/{name}.md: there is no cell {entry.key} in the English" for entry in lost]
+    lost = [entry.key for entry in read_entries(language, name) if entry.key not in known]
+    return said + [f"languages/{language}/{name}.md: there is no cell {key} in the English" for key in lost]
 
 
 def main(language: str, *names: str) -> int:
@@ -114,11 +103,7 @@ def main(language: str, *names: str) -> int:
         count += sum(not fault.startswith("::warning") for fault in faults)
         print("\n".join(faults), end="\n" * bool(faults))
         todo = write_sheet(language, name, find_states(language, name))
-        print(
-            f"{name}: {todo} to translate"
-            + f", in .build/{name}.{language}.md" * bool(todo)
-            + f", {len(faults)} faults"
-        )
+        print(f"{name}: {todo} to translate{f', in .build/{name}.{language}.md' * bool(todo)}, {len(faults)} faults")
     write_language(language, settings["notice"])
     return count
 

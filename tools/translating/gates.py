@@ -141,9 +141,7 @@ def read_terms(language: str) -> list[tuple[re.Pattern[str], list[str], str]]:
     for row in (dict(zip(head, row, strict=False)) for row in rows):
         if row["checked"] == "y" and row[language]:
             forms = row["en"].split("|")
-            wanted = [
-                word.strip() for word in (row[language], *row.get(f"{language}_also", "").split("|")) if word.strip()
-            ]
+            wanted = [word.strip() for word in [row[language], *row[f"{language}_also"].split("|")] if word.strip()]
             pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, forms))})(?![\w-])", re.I)
             found.append((pattern, wanted, forms[0]))
     return sorted(found, key=lambda term: -len(term[2]))
@@ -162,11 +160,9 @@ def check_terms(english: str, other: str, language: str, waived: list[str]) -> I
 def check_entry(english: str, entry: Any, language: str, settings: dict[str, Any]) -> list[str]:
     """All faults of an entry that a machine can see."""
     if entry.part == "comments":
-        known, told = english.splitlines(), read_comments(entry.text)
-        faults = [f"no such comment: {said!r}" for said in told if said not in known]
-        return faults + [
-            f"without a translation: {said!r}" for said in known if said not in told and not SHAPE.match(said)
-        ]
+        known, told = {said for said in english.splitlines() if not SHAPE.match(said)}, read_comments(entry.text)
+        faults = [f"no such comment: {said!r}" for said in told if said not in english.splitlines()]
+        return faults + [f"without a translation: {said!r}" for said in sorted(known - set(told))]
     waived = entry.options.get("waive", [])
     if entry.part == "figure":
         shape = [re.findall(r"^(caption|alt): .", text, re.M) for text in (english, entry.text)]

@@ -93,12 +93,8 @@ def list_units(name: str, common: Container[str] = ()) -> list[Unit]:
             units.append(Unit(cell.id, "text", cell.source))
         else:
             comments = dict.fromkeys(said for _, _, said in list_comments(cell.source) if said not in common)
-            found = (("figure", write_figure(cell)), ("comments", "\n".join(comments)))
-            units += [
-                Unit(cell.id, part, english)
-                for part, english in found
-                if english and not all(map(SHAPE.match, english.splitlines()))
-            ]
+            found = Unit(cell.id, "figure", write_figure(cell)), Unit(cell.id, "comments", "\n".join(comments))
+            units += [unit for unit in found if not all(map(SHAPE.match, unit.english.splitlines()))]
     return units
 
 
@@ -123,9 +119,12 @@ def list_comments(code: str) -> list[tuple[int, int, str]]:
 def read_entries(language: str, name: str) -> list[Entry]:
     """The entries of a text, in their order; none where nobody has begun."""
     path = LANGUAGES / language / f"{name}.md"
-    if not path.exists():
-        return []
-    pieces = HEAD.split(path.read_text("utf-8"))[1:]
+    return parse_entries(path.read_text("utf-8")) if path.exists() else []
+
+
+def parse_entries(text: str) -> list[Entry]:
+    """The entries of a work sheet or a translation."""
+    pieces = HEAD.split(text)[1:]
     entries = []
     for head, body in zip(pieces[::2], pieces[1::2], strict=True):
         options = json.loads(head)
@@ -154,12 +153,4 @@ def read_common(language: str) -> dict[str, str]:
 
 def read_comments(text: str) -> dict[str, str]:
     """The comments of an entry: the English line, then `=> ` and the translation; `=> -` leaves it out."""
-    found, english = dict[str, str](), ""
-    for line in text.splitlines():
-        if line.startswith("=> ") and line[3:].strip():
-            found[english] = line[3:]
-        elif line.strip() == "=>":
-            continue
-        elif line.strip():
-            english = line
-    return found
+    return dict(re.findall(r"^(?!=>)(.+)\n+=> (.*\S)", text, re.MULTILINE))
