@@ -125,8 +125,8 @@ def check_style(english: str, other: str, settings: dict[str, Any]) -> Iterator[
     )
     yield from (f"said twice: {one!r}" for one, count in sentences.items() if count > 1)
     runs = re.findall(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*){3,}", bare)
-    if counted.match("a"):  # where the language itself has such words, a run must stand in the English
-        runs = [run for run in runs if run in plain(english)]
+    if counted.match("a"):  # where the language itself has such words
+        runs = [run for run in runs if run in plain(english) or re.search(r"\b(?:the|of|and|is)\b", run, re.I)]
     for run in (run for run in runs if f'"{run}' not in english and f"[{run}" not in english):
         yield f"English left over: {run!r}"
 
