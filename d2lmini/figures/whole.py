@@ -21,18 +21,18 @@ PARTS = (
     (2.4, 16.6, 4.0, "RMS norm", INK, "transformer-block"),
     (2.4, 18.0, 4.0, "unembedding", INK, "a-real-model"),
 )
-# and what else the book asks of them.
+# and what else the book asks of them: height, text, chapter.
 QUESTIONS = (
-    (12.8, 0.3, 4.4, "or an image", GREY, "images-as-sequences"),
-    (12.8, 1.6, 4.4, "or a review", GREY, "reading-reviews"),
-    (12.8, 3.9, 4.4, "CNN, RNN or this?", GREY, "complexity"),
-    (12.8, 6.7, 4.4, "longer texts", GREY, "longer-than-in-training"),
-    (12.8, 9.5, 4.4, "tile by tile", GREY, "linear-memory"),
-    (12.8, 10.9, 4.4, "what heads learn", GREY, "what-heads-learn"),
-    (12.8, 12.9, 4.4, "on a machine", GREY, "costs-on-a-machine"),
-    (12.8, 14.3, 4.4, "is it right?", GREY, "right-shapes"),
-    (12.8, 16.6, 4.4, "elsewhere", GREY, "elsewhere"),
-    (12.8, 18.0, 4.4, "with an encoder", GREY, "encoder-decoder"),
+    (0.3, "or an image", "images-as-sequences"),
+    (1.6, "or a review", "reading-reviews"),
+    (3.9, "CNN, RNN or this?", "complexity"),
+    (6.7, "longer texts", "longer-than-in-training"),
+    (9.5, "tile by tile", "linear-memory"),
+    (10.9, "what heads learn", "what-heads-learn"),
+    (12.9, "on a machine", "costs-on-a-machine"),
+    (14.3, "is it right?", "right-shapes"),
+    (16.6, "elsewhere", "elsewhere"),
+    (18.0, "with an encoder", "encoder-decoder"),
 )
 
 
@@ -44,9 +44,10 @@ def draw_whole() -> None:
     axes.text(2.4, 0.3, "tokens so far", ha="center", va="center")
     axes.text(2.4, 19.4, "logits of the next token", ha="center", va="center")
     _draw_stream(axes)
-    for x, y, *_ in QUESTIONS[3:7]:
-        axes.plot([9.6, x - 2.2], [y, y], color=GREY, lw=0.8, linestyle=":", zorder=0.5)
-    for x, y, width, text, colour, chapter in (*PARTS, *QUESTIONS):
+    for y, *_ in QUESTIONS[3:7]:
+        axes.plot([9.6, 12.8 - 2.2], [y, y], color=GREY, lw=0.8, linestyle=":", zorder=0.5)
+    questions = ((12.8, y, 4.4, text, GREY, chapter) for y, text, chapter in QUESTIONS)
+    for x, y, width, text, colour, chapter in (*PARTS, *questions):
         draw_box(axes, x, y, width, text, colour, height=0.95, url=f"{chapter}.ipynb")
 
 
