@@ -36,9 +36,9 @@ def test_a_first_visit_is_light(browser: Any, server: str, page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_has_few_elements_and_none_round_code_without_a_colour(page: str) -> None:
-    """A slow phone lays out each; the most have two chapters whose code is that of several frameworks."""
+    """A slow phone lays out each."""
     tags = soup(page).find_all(True)
-    assert len(tags) < (7000 if page in ("notebooks/elsewhere.html", "pages/coming-from.html") else 5500)
+    assert len(tags) < 5000
     assert not soup(page).select(".highlight :is(.n, .p, .o, .w)")
 
 

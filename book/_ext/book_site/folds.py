@@ -1,7 +1,7 @@
 """What a page folds or leaves out, and a notebook shows: solutions, doubts, the set-up, and what speaks to a tool."""
 
 import re
-from html import escape
+from html import escape, unescape
 from typing import Any, cast
 
 from docutils import nodes
@@ -12,7 +12,8 @@ from book_site.phrases import DOUBTS, EXERCISE, EXERCISES, OWN, SHOW_SOLUTION, S
 # What speaks to nbval and to Colab; the reason below the first, and a title that says more, speak to the reader.
 MACHINERY = re.compile(rf"^# NBVAL_[A-Z_]+\n|^# @title {SOLUTION}\n|(?<=^# )@title ", re.MULTILINE)
 
-BREAK = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>)(?!\n)')  # behind these code may wrap
+BREAK = re.compile(r'(<span class="p">[^<]*[(\[{,]</span>)(?![ \n])')  # behind these code may wrap, as behind a blank
+NARROW = 32  # as many characters stand in a line of code at 320 px, beside the copy button at 360
 
 # The headings that fold what is below them, up to the next one, and the tag of their cells.
 FOLDED = {SOLUTION: "solution", DOUBTS: "check"}
@@ -68,20 +69,22 @@ def fold_drawing(app: Sphinx, doctree: nodes.document) -> None:
             part.parent["hide_mode"] = "input"
 
 
+def hang_line(line: str) -> str:
+    """A line of code in an element of its own, which knows its indent; a short one never wraps, and needs none."""
+    indent = len(line) - len(line.lstrip(" "))
+    if len(unescape(re.sub("<[^>]*>", "", line))) <= NARROW and indent <= 12:  # a deeper indent is cut, for all lines alike
+        return f"{line}\n"
+    line = BREAK.sub(r"\1<wbr>", line)
+    blanks = f'<span class="code-indent">{line[:indent]}</span>' if indent else ""
+    return f'<span class="code-line" style="--hang:{indent + 2}">{blanks}{line[indent:]}\n</span>'
+
+
 def hang_lines(html: str) -> str:
-    """Each line of code and of what it printed in an element of its own, which knows its indent."""
+    """Let each line of code, and of what it printed, wrap behind its indent."""
 
     def hang(block: re.Match[str]) -> str:
-        *lines, last = BREAK.sub(r"\1<wbr>", block[2]).split("\n")
-        indents = [len(line) - len(line.lstrip(" ")) for line in lines]
-        marked = (
-            f'<span class="code-line" style="--hang:{indent + 2}">'
-            f'<span class="code-indent">{line[:indent]}</span>{line[indent:]}\n</span>'
-            if indent
-            else f'<span class="code-line" style="--hang:2">{line}\n</span>'
-            for indent, line in zip(indents, lines, strict=True)
-        )
-        return f"{block[1]}{''.join(marked)}{last}</pre>"
+        *lines, last = block[2].split("\n")
+        return f"{block[1]}{''.join(map(hang_line, lines))}{last}</pre>"
 
     return re.sub(r'(<div class="highlight"><pre>(?:<span></span>)?)(.*?)</pre>', hang, html, flags=re.DOTALL)
 

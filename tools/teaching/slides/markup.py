@@ -13,7 +13,6 @@ ELSEWHERE = re.compile(r"(?<!!)\[([^]]*)\]\((?!https://|[a-z-]+\.html\))[^)]*\)"
 # A formula with the bracket before it and the mark after it, which stay on its line.
 ATTACHED = re.compile(r'([(\[“‘]*)(<span class="math">(?:(?!</span>).)*</span>)([.,;:?!)\]’”%-][^\s<]*)?')
 
-
 # Of what the chapters are written in; the rules of its plugin would wrap the formulas once more.
 PARSER = MarkdownIt("commonmark", {"typographer": True}).enable(["table", "smartquotes"]).use(dollarmath_plugin)
 PARSER.add_render_rule(
