@@ -77,6 +77,22 @@ def test_a_chapter_is_accessible_fits_and_plays(browser: Any, server: str, width
         assert play.inner_text() != before and not re.search(r"[a-z]{4,}", before) and window.complaints == []
 
 
+def test_each_letter_of_vietnamese_is_in_a_face_of_the_book(browser: Any, server: str) -> None:
+    """Also what is slanted, and what code says; Chromium tells which faces drew a part of the page."""
+    with open_window(browser, server) as window:
+        open_page(window, f"{server}vi/notebooks/attention-pooling.html")
+        window.evaluate("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
+        session = window.context.new_cdp_session(window)
+        for domain in ("DOM", "CSS"):
+            session.send(f"{domain}.enable")
+        root = session.send("DOM.getDocument")["root"]["nodeId"]
+        asked = {"nodeId": root, "selector": "article :is(p, pre, em, strong, h2)"}
+        nodes = session.send("DOM.querySelectorAll", asked)["nodeIds"]
+        drawn = [session.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"] for node in nodes]
+        faces = {(face["familyName"], face["isCustomFont"]) for faces in drawn for face in faces}
+    assert len(faces) > 3 and {face for face in faces if not face[1]} == set()
+
+
 def test_the_switch_keeps_the_section_and_a_guess_is_shared(browser: Any, server: str) -> None:
     with open_window(browser, server) as window:
         open_page(window, server + CHAPTER)

@@ -72,7 +72,7 @@ def fold_drawing(app: Sphinx, doctree: nodes.document) -> None:
 def hang_line(line: str) -> str:
     """A line of code in an element of its own, which knows its indent; a short one never wraps, and needs none."""
     indent = len(line) - len(line.lstrip(" "))
-    if len(unescape(re.sub("<[^>]*>", "", line))) <= NARROW and indent <= 12:  # a deeper indent is cut, for all lines alike
+    if len(unescape(re.sub("<[^>]*>", "", line))) <= NARROW and indent <= 12:  # a deeper one is cut
         return f"{line}\n"
     line = BREAK.sub(r"\1<wbr>", line)
     blanks = f'<span class="code-indent">{line[:indent]}</span>' if indent else ""

@@ -39,6 +39,8 @@ LICENCES = {
     "dejavu.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_DEJAVU"),
     "noto-sc.txt": ("pylopdf_fonts_zh_cn", "../pylopdf_fonts_zh_cn-*.dist-info/licenses/LICENSE"),
 }
+# The face of code lacks these with a second mark, as Vietnamese has it; it sets both marks well over a bare letter.
+MARKED_TWICE = set("ÂĂÊÔâăêô")
 TEXT = ("kern", "liga", "mark", "mkmk", "ccmp", "locl", "tnum")
 # What a reader may type, or a script may write, beside what the pages hold.
 PLAIN = {chr(code) for code in range(0x20, 0x7F)} | set("‘’“”–—…×·○●✓✗→←↑↓≤≥≈−")
@@ -113,7 +115,8 @@ def write_fonts(pages: Path, target: Path, parts: re.Pattern[str] | None = None)
     common = {character for character in han if counted[character] > 1} or han
     for face, (package, name) in FACES.items():
         source, latin = find_file(package, name), "chinese" not in face
-        cut_font(source, target / f"{face}.woff2", characters - every_han if latin else common)
+        drawn = characters - every_han - (MARKED_TWICE if face == "mono" else set()) if latin else common
+        cut_font(source, target / f"{face}.woff2", drawn)
         if not latin:
             cut_font(source, target / f"{face}-rare.woff2", han - common)
     sheet = target.with_suffix(".css")
