@@ -9,8 +9,10 @@ import platform
 import re
 import tomllib
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
+from babel.dates import format_skeleton
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -56,6 +58,7 @@ class BuildLine(SphinxDirective):
         edition, month = re.findall(
             r"(?m)^## (\S+) · (\w+ \d{4})", (Path(self.env.srcdir) / "CHANGELOG.md").read_text("utf-8")
         )[0]
+        month = format_skeleton("yMMMM", datetime.strptime(month, "%B %Y"), locale=self.config.language)
         place = f"<!--line-->{OWN['not_yet']}<!--/-->"
         line = f'<p class="build-line">{OWN["edition"].format(edition, month)} · {place}</p>'
         return [] if self.env.app.tags.has("paper") else [raw(line)]
