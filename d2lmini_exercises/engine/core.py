@@ -13,6 +13,7 @@ from d2lmini_exercises.engine.differences import tabulate_differences
 from d2lmini_exercises.engine.hints import RIGHT, UNCHECKED, note_clue
 from d2lmini_exercises.engine.reports import Verdict, WrongAnswer, WrongForm, flatten, name_shape, say, shorten
 from d2lmini_exercises.engine.sandbox import TooLong, is_untouched, keep_state, limit_printing, limit_time
+from d2lmini_exercises.engine.speech import translate
 from d2lmini_exercises.engine.tasks import find_next, name_check
 from d2lmini_exercises.engine.ticks import find_shell, note_tick
 
@@ -142,7 +143,7 @@ def judge(name: str, answer: Any) -> Verdict:
         ValueError: if there is no exercise of that name.
     """
     if name not in _CHECKERS:
-        raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(list_exercises())}")
+        raise ValueError(translate(f"there is no exercise named {name!r}; there are {', '.join(list_exercises())}"))
     called, seconds, wrong = name_check(name), sandbox.SECONDS, None
     untouched = Verdict("not attempted", f"{called}: not attempted yet")
     if answer is None:

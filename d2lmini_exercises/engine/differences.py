@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.figures.tables import Table
+from d2lmini_exercises.engine.speech import translate
 
 _ROWS, _COLUMNS = 6, 3  # what a page has room for
 
@@ -32,7 +33,7 @@ def tabulate_differences(got: Tensor, expected: Tensor, differs: Tensor) -> tupl
     forms = [form for name, block in blocks.items() for form in [_choose(block, name)] * len(columns)]
     lines = torch.cat([*blocks.values()], 1).add(0.0).tolist()  # no -0
     table = Table(
-        ["row" if several else "entry", *(heads if several else blocks)],
+        [translate(head) for head in ("row" if several else "entry", *(heads if several else blocks))],
         [[i, *line] for i, line in zip(rows, lines, strict=True)],
         ["", *forms],
     )

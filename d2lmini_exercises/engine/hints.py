@@ -1,6 +1,7 @@
 """Hints in three steps: a question, a place to look, and what the answer does."""
 
 from d2lmini_exercises.engine.reports import say
+from d2lmini_exercises.engine.speech import translate
 from d2lmini_exercises.engine.tasks import CHAPTERS, find_task
 
 _SHOWN: dict[str, int] = {}  # how many of an exercise's first two hints were shown
@@ -28,7 +29,7 @@ def hint(name: str) -> None:
     task = find_task(name)
     if task is None:
         names = sorted(check for tasks in CHAPTERS.values() for task in tasks for check in task.checks.split())
-        raise ValueError(f"there is no exercise named {name!r}; there are {', '.join(names)}")
+        raise ValueError(translate(f"there is no exercise named {name!r}; there are {', '.join(names)}"))
     shown = _SHOWN.get(name, 0)
     _SHOWN[name] = min(shown + 1, 2)
     say(f"hint {shown + 1} of 3: {(task.question, f'see {task.place}', find_clue(name))[shown]}")

@@ -55,6 +55,8 @@ def test_what_is_said_to_right_and_wrong_answers_is_translated_and_the_verdict_i
     for answer in [*RIGHT[name], *wrong, None]:
         verdict = judge(name, answer)
         said = translate(f"{verdict.report}\n{verdict.clue}\n  hint: {verdict.hint}")
+        if verdict.table is not None:
+            assert all(re.search("[^ -~]", head) for head in verdict.table.columns if head[0] != "["), verdict.table
         lines = [line for line in said.split("\n") if not VALUES.match(line)]
         assert not list(filter(is_english, lines)), lines
         assert said[0] == str(verdict)[0] or verdict.result == "not attempted"
