@@ -18,16 +18,9 @@ from book_site.translated import ENGLISH, list_languages
 
 from tools import ROOT
 
-SHARED = [
-    "book/_static",
-    "book/_templates",
-    "book/references.bib",
-    "d2lmini",
-    "d2lmini_exercises",
-    "frameworks",
-    "languages",
-]
-SHARED += ["pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "CHANGELOG.md", "requirements.txt"]
+SHARED = ["book/_static", "book/_templates", "book/references.bib", "d2lmini", "d2lmini_exercises", "frameworks"]
+SHARED += ["languages", "pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0", "CHANGELOG.md"]
+SHARED += ["requirements.txt"]
 AWAY = re.compile(r"\]\(\.\./\.\./((?:notebooks|book|pages)/[\w-]+)\.(?:ipynb|md)(#[^)]+)?")
 
 
@@ -50,13 +43,11 @@ def lay_out(language: str, settings: dict[str, Any]) -> Path:
         anchor = (link[2] or "")[1:]
         return f"]({ENGLISH}{link[1]}.html{'#' * bool(anchor)}{ids.get(anchor, anchor)}"
 
-    for path in (ROOT / language).glob("*/*"):
-        target = stage / path.relative_to(ROOT / language)
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(AWAY.sub(lead, path.read_text("utf-8")), "utf-8")
-    translated = {
-        path.relative_to(ROOT / language).with_suffix("").as_posix() for path in (ROOT / language).glob("*/*")
-    }
+    texts = [path.relative_to(ROOT / language) for path in (ROOT / language).glob("*/*")]
+    for path in texts:
+        (stage / path).parent.mkdir(exist_ok=True)
+        (stage / path).write_text(AWAY.sub(lead, (ROOT / language / path).read_text("utf-8")), "utf-8")
+    translated = {path.with_suffix("").as_posix() for path in texts}
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
     (stage / "_toc.yml").write_text(yaml.safe_dump(translate_contents(contents, translated, settings)), "utf-8")
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
