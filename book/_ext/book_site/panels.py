@@ -10,8 +10,8 @@ from sphinx.application import Sphinx
 
 from .description import find_figures, read_picture
 
-SMALLEST = 0.65  # letters of 9 points stay 8 pixels high
-PHONE = 352  # pixels of a figure in a fold, where a phone has 390
+SMALLEST = 0.67  # letters of 9 points stay 8 pixels high
+PHONE = 363  # pixels of a figure in a fold, where a phone has 390
 
 
 @cache
