@@ -46,14 +46,16 @@
     tell();
   }
 
-  // All copy buttons are one stop; the arrow keys lead from each to the next.
+  // All copy buttons are one stop; the arrow keys lead from each to the next. What is folded is read off the page: to ask
+  // whether a button can be seen would lay all of it out.
+  const inSight = (button) => !button.closest("details:not([open])");
   addEventListener("DOMContentLoaded", () => setTimeout(() => {
     const buttons = all(".copybtn");
-    const first = buttons.find((button) => button.checkVisibility());
+    const first = buttons.find(inSight);
     const said = Object.assign(document.createElement("p"), { role: "status", className: "said" });
     document.body.append(said);
     const number = () => {  // those in sight first: what is folded does not count
-      const shown = buttons.filter((button) => button.checkVisibility());
+      const shown = buttons.filter(inSight);
       const order = [...shown, ...buttons.filter((button) => !shown.includes(button))];
       order.forEach((button, i) => button.setAttribute("aria-label", fill(phrases.copy, i + 1, shown.length)));
     };
@@ -66,7 +68,7 @@
         said.textContent = fill(phrases.copied, ...button.getAttribute("aria-label").match(/\d+/g));
       }, 50));
       button.addEventListener("keydown", ({ key }) => {
-        const shown = buttons.filter((other) => other.checkVisibility());
+        const shown = buttons.filter(inSight);
         const at = shown.indexOf(button);
         const [before, after] = [shown.at(at - 1), shown[(at + 1) % shown.length]];
         const next = { ArrowDown: after, ArrowRight: after, ArrowUp: before, ArrowLeft: before, Home: shown[0],

@@ -14,8 +14,14 @@
     };
     const answer = (laid) => numbers.map((rows) => read(rows, laid));
     const differ = ([one, other]) => one.vote > 0 !== other.vote > 0;
-    const all = words.flatMap((_, a) => words.flatMap((_, b) => words.map((_, c) => [a, b, c])));
-    const apart = new Set(all.filter((laid) => differ(answer(laid))).map((laid) => laid.join("."))), twice = apart.size;
+    // What a vote is divided by does not change its side: for all sentences together a sum tells it.
+    const push = numbers.map((rows) => rows.map(([score, vote]) => Math.exp(score) * vote));
+    const side = (of, a, b, c) => of[a] + of[b] + of[c] + of[last] > 0;
+    const apart = new Set(), count = words.length ** 3;
+    words.forEach((_, a) => words.forEach((_, b) => words.forEach((_, c) => {
+      if (side(push[0], a, b, c) !== side(push[1], a, b, c)) apart.add(`${a}.${b}.${c}`);
+    })));
+    const twice = apart.size;
     const name = (word) => [make("span", { lang, className: "word" }, words[word]), ...(glosses[word] ? [" ", make("small", {}, glosses[word])] : [])];
     const meaning = (word) => glosses[word] || words[word];
     const tellSense = (vote) => senses[vote > 0 ? 0 : 1];
@@ -86,7 +92,7 @@
     rove(slots);
     rove(tiles);
     return play(say("fruit_or_firm", senses[0][0].toUpperCase() + senses[0].slice(1), senses[1]),
-      make("p", {}, ...parts("build_sentences", twice, all.length.toLocaleString("en"))),
+      make("p", {}, ...parts("build_sentences", twice, count.toLocaleString("en"))),
       board, verdict, make("div", { className: "tiles" }, ...tiles), copy, copied);
   }
 
