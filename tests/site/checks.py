@@ -110,12 +110,12 @@ def check_width(window: Any) -> list[str]:
 
 
 def check_letters(window: Any) -> list[str]:
-    """Whether each letter outside formulas and pictures has 11 pixels."""
+    """Whether each letter outside formulas and pictures has 11 pixels; with none it is not shown."""
     small = window.evaluate(
         """[...document.body.querySelectorAll('*')].filter(e => e.checkVisibility({ visibilityProperty: true })
         && !e.closest('math, sup, sub, svg, script, style')
         && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
-        && parseFloat(getComputedStyle(e).fontSize) < 11).map(e => e.outerHTML.slice(0, 120))"""
+        && ((size) => 0 < size && size < 11)(parseFloat(getComputedStyle(e).fontSize))).map(e => e.outerHTML.slice(0, 120))"""
     )
     return [f"small letters: {html}" for html in small]
 
