@@ -115,7 +115,8 @@ def check_letters(window: Any) -> list[str]:
         """[...document.body.querySelectorAll('*')].filter(e => e.checkVisibility({ visibilityProperty: true })
         && !e.closest('math, sup, sub, svg, script, style')
         && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
-        && ((size) => 0 < size && size < 11)(parseFloat(getComputedStyle(e).fontSize))).map(e => e.outerHTML.slice(0, 120))"""
+        && ((size) => 0 < size && size < 11)(parseFloat(getComputedStyle(e).fontSize)))
+        .map(e => e.outerHTML.slice(0, 120))"""
     )
     return [f"small letters: {html}" for html in small]
 
