@@ -17,12 +17,10 @@ EQUATION = re.compile(r"\((\d+\.\d+)\)")
 ENTRY = re.compile(r"^## (.+)\n\n(.+?[.?)*”。？）]) ?[^[(*.。]+\[.+\]\(\.\./(\S+?)\.ipynb\S*\)[.。]$", re.MULTILINE)
 # What already leads somewhere, or is not prose.
 CLOSED = (nodes.reference, nodes.title, nodes.math, nodes.literal, nodes.literal_block, nodes.raw, nodes.caption)
-# Entries whose word has an everyday meaning as well, or another one beside the glossary's.
 LETTER = r"[^\W\u4e00-\u9fff]"  # of a word with borders
-BOTH, HAN = (
-    re.compile(r"(.+?) ?[（(](.+)[）)]"),
-    re.compile("[\u4e00-\u9fff]"),
-)  # a word of one character is part of others
+BOTH = re.compile(r"(.+?) ?[（(](.+)[）)]")  # the own word, and the English one
+HAN = re.compile("[\u4e00-\u9fff]")  # a word of one character is part of others
+# Entries whose word has an everyday meaning as well, or another one beside the glossary's.
 ORDINARY = {"adam", "bucket", "clarity", "excess", "frequency", "gate", "memory", "offset", "recall", "score", "seed"}
 ORDINARY |= {"spread", "temperature", "twins", "value"}
 
