@@ -118,11 +118,13 @@
   // Another language begins where this one is read.
   addEventListener("click", ({ target }) => {
     const link = target.closest("nav.languages a");
-    if (link) link.hash = document.querySelector("#page-contents a.active")?.hash ?? location.hash;
+    if (!link) return;
+    mark();
+    link.hash = document.querySelector("#page-contents a.active")?.hash ?? location.hash;
   }, true);
 
   // The bar of chapters begins at its head, unless the page that is read stands further down.
-  addEventListener("load", () => setTimeout(() => {
+  if (matchMedia("(min-width: 992px)").matches) addEventListener("load", () => setTimeout(() => {
     const bar = document.getElementById("pst-primary-sidebar"), current = bar?.querySelector(".toctree-l1.current");
     if (current && bar.scrollTop + current.getBoundingClientRect().bottom < innerHeight) bar.scrollTop = 0;
   }));
@@ -150,12 +152,15 @@
     });
   };
   let waiting = false;
+  const shows = matchMedia("(min-width: 1200px)");  // elsewhere it is marked when somebody looks
   const later = () => {
+    if (!shows.matches) return;
     if (!waiting) requestAnimationFrame(() => { waiting = false; mark(); });
     waiting = true;
   };
   if (links.length) {
     for (const event of ["scroll", "resize", "hashchange"]) addEventListener(event, later, { passive: true });
+    addEventListener("click", ({ target }) => { if (target.closest?.(".secondary-toggle")) mark(); }, true);
     later();
   }
 })();

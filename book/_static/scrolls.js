@@ -49,7 +49,8 @@
     wide.forEach((formula) => formula.classList.add("wide"));
     look(shown, () => phrases.formula_scrolls);
   };
-  const all = () => { look([...names.keys()], name); fit(); };
+  // When the page is laid out, which is then not asked for a second time.
+  const all = () => new ResizeObserver((_, once) => { once.disconnect(); look([...names.keys()], name); fit(); }).observe(article);
   new ResizeObserver(fit).observe(article);
   article.addEventListener("contentvisibilityautostatechange", all);
   document.fonts.addEventListener("loadingdone", all);

@@ -44,6 +44,7 @@ def open_panel(browser: Any, server: str, page: str, **settings: Any) -> Iterato
     with open_window(browser, server, **settings) as window:
         open_page(window, FILES + page)
         window.evaluate("document.querySelectorAll('.touch, .play').forEach(p => { p.hidden = p.matches('.play'); })")
+        window.evaluate("document.querySelectorAll('.touch noscript').forEach(p => { p.outerHTML = p.textContent; })")
         open_folds(window)
         yield window, window.locator(".touch").first
 

@@ -126,6 +126,7 @@ def test_the_hands_of_query_and_key_score_as_the_encoding_does(browser: Any) -> 
 @pytest.mark.parametrize("page", [TITLE, CHAPTER, CLOCKS, SCORES])
 def test_fingers_paper_forced_colours_and_no_script(browser: Any, page: str) -> None:
     with open_play(browser, page, width=390, forced_colors="active") as (window, play):
+        assert window.locator(".touch table").count() == 0  # what stands there without a script is not even made
         boxes = [part.bounding_box() for part in play.locator("button, input").all()]
         assert min(min(box["width"], box["height"]) for box in boxes) >= 44
         assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")

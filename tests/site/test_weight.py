@@ -1,6 +1,8 @@
 """How much a first visit loads, added up as Chromium asks for it and a server would send it."""
 
 import gzip
+import json
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +42,23 @@ def test_a_page_has_few_elements_and_none_round_code_without_a_colour(page: str)
     tags = soup(page).find_all(True)
     assert len(tags) < 5000
     assert not soup(page).select(".highlight :is(.n, .p, .o, .w)")
+
+
+@each_kind_by_day
+def test_no_script_lays_a_page_out_while_it_comes(browser: Any, server: str, page: str) -> None:
+    """On a slow phone nothing takes longer. Chromium tells who asked for it; what is dark is so from the start."""
+    with open_window(browser, server, "dark", 390) as window:
+        browser.start_tracing(
+            page=window, categories=["devtools.timeline", "disabled-by-default-devtools.timeline.stack"]
+        )
+        window.goto(server + page, wait_until="networkidle")
+        events = json.loads(browser.stop_tracing())["traceEvents"]
+        layouts = [event["args"]["beginData"] for event in events if event["name"] == "Layout"]
+        asked = [place["url"] for layout in layouts for place in layout.get("stackTrace", [])[:1]]
+        assert layouts and not [url for url in asked if url.startswith(server)]
+        window.route(re.compile(r"\.js(\?|$)"), lambda route: route.abort())
+        window.reload()
+        assert window.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 @pytest.mark.thorough

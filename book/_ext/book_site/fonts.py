@@ -50,10 +50,14 @@ HAN = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
 HEADINGS = re.compile(r"<h[1-4][^>]*>.*?</h[1-4]>", re.DOTALL)
 
 # What a page asks for before its styles have said so; a browser refuses that in a folder, where no time is lost.
-FIRST = ["fonts/text.woff2", "fonts/text-semibold.woff2", "fonts/sans.woff2"]
+FIRST = [f"fonts/{face}.woff2" for face in ("text", "text-semibold", "text-italic", "sans", "sans-semibold")]
+FIRST += ["vendor/fontawesome/webfonts/fa-solid-900.woff2"]
 IN_SOME = {
-    "math.woff2": re.compile("<math"),
-    "fonts/chinese.woff2": re.compile(r"<p>(?:(?!</p>).)*[\u4e00-\u9fff]", re.DOTALL),
+    "Book Math": (re.compile("<math"), ["math.woff2"]),
+    "Book Chinese": (
+        re.compile(r"<p>(?:(?!</p>).)*[\u4e00-\u9fff]", re.DOTALL),
+        ["fonts/chinese.woff2", "fonts/chinese-sans.woff2"],
+    ),
 }
 ASK = """<script>
 if (location.protocol !== "file:") for (const name of {names}) {{
@@ -62,6 +66,9 @@ if (location.protocol !== "file:") for (const name of {names}) {{
 }}
 </script>
 """
+# A face that is there before the first layout: else the system is asked for another, and all is laid out again.
+READY = """for (const face of document.fonts)
+  if (/{faces}/.test(face.family) && !/2E80/i.test(face.unicodeRange)) face.load()"""
 
 
 def find_file(package: str, name: str) -> Path:
@@ -131,6 +138,8 @@ def ask_early(html: str) -> str:
     root = re.search(r'data-content_root="([^"]*)"', html)
     if not root or 'rel: "preload"' in html:
         return html
-    names = FIRST + [name for name, sign in IN_SOME.items() if sign.search(html)]
-    script = ASK.format(names=names, root=root[1])
-    return re.sub(r'<meta charset="utf-8"\s*/?>\n?', lambda meta: meta[0] + script, html, count=1)
+    some = {face: names for face, (sign, names) in IN_SOME.items() if sign.search(html)}
+    ask = ASK.format(names=sum(some.values(), FIRST), root=root[1])
+    ready = READY.format(faces="|".join(["Book Text", "Book Sans", "Awesome", *some]))
+    html = re.sub(r'<meta charset="utf-8"\s*/?>\n?', lambda meta: meta[0] + ask, html, count=1)
+    return html.replace('<link rel="stylesheet" ', f'<link rel="stylesheet" onload="{ready}" ', 1)

@@ -14,6 +14,7 @@ LINK = re.compile(
     r'[ \t]*<link(?=[^>]*\brel="stylesheet")[^>]*\bhref="(?P<root>[./]*)(?P<name>_static/[^"?]+)[^"]*"[^>]*>\n?'
 )
 ADDRESS = re.compile(r"""url\((['"]?)(?!data:|https?:|/|#)([^)'"]+)\1\)""")
+FACE = re.compile(r"@font-face\s*\{[^}]*\}")
 WORD = re.compile(r"[\w-]+")
 SCRIPT = re.compile(
     r'<script\b[^>]*?(?:\bsrc="[./]*(?P<name>_static/[^"?]+)[^"]*"[^>]*)?>(?P<text>.*?)</script>', re.DOTALL
@@ -102,7 +103,8 @@ def join_styles(folder: Path) -> None:
     css = "\n".join(read_sheet(folder, name) for name in names)
     site = Site(folder, pages.values())
     rules = tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True)
-    joined = keep_used(rules, site)
+    joined, home = keep_used(rules, site), (folder / SHEET).parent
+    joined = FACE.sub(lambda face: face[0] * any((home / url).exists() for _, url in ADDRESS.findall(face[0])), joined)
     (folder / SHEET).write_text(joined, "utf-8")
     version = hashlib.sha256(joined.encode()).hexdigest()[:8]
     for page, html in pages.items():

@@ -16,6 +16,7 @@ TIDIED = {
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'<meta name="viewport" content="width=device-width, initial-scale=1"\s*/?>': "",  # said twice already
     r"<title>(.+?)\s+(?:&#8212;|—)\s+\1</title>": r"<title>\1</title>",
+    r'<div class="pst-async-banner-revealer d-none">\s*<aside[^>]*></aside>\s*</div>': "",  # there is one version
     r"<h1></h1>": "",  # the theme's heading for paper, where a page has no title
     r'id="pst-page-toc-nav"': 'id="page-contents"',  # keyboard.js, and not the theme, marks the section that is read
     r'(<i class="theme-switch[^>]*?)\s+title="[^"]*"': r"\1",  # the button's name would not be what it shows
@@ -30,6 +31,10 @@ TIDIED = {
 }
 # In the list of chapters what a title says behind its colon stands back.
 TIDIED[r'(<li class="toctree-l1[^>]*><a[^>]*>\d+ · [^:<]+:)( [^<]+)</a>'] = r"\1<small>\2</small></a>"
+# The theme finds out behind the first layout whether it is dark, and all would be laid out a second time.
+TIDIED[r'(?<=dataset\.theme = )localStorage\.getItem\("theme"\) \|\| "auto"'] = """
+      { light: "light", dark: "dark" }[document.documentElement.dataset.mode] ??
+      (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")"""
 # In place of an error with a sign that only a script draws, and of a field that would do nothing.
 NO_SEARCH = f"""<noscript>
       <p>{OWN["no_search"]}</p>

@@ -92,7 +92,7 @@
     rove(slots);
     rove(tiles);
     return play(say("fruit_or_firm", senses[0][0].toUpperCase() + senses[0].slice(1), senses[1]),
-      make("p", {}, ...parts("build_sentences", twice, count.toLocaleString("en"))),
+      make("p", {}, ...parts("build_sentences", twice, String(count).replace(/\B(?=(\d{3})+$)/g, ","))),
       board, verdict, make("div", { className: "tiles" }, ...tiles), copy, copied);
   }
 
