@@ -19,7 +19,8 @@
   new MutationObserver(name).observe(root, { attributes: true, attributeFilter: ["data-mode"] });
   name();
 
-  for (const [side, wide] of [["primary", matchMedia("(min-width: 992px)")], ["secondary", matchMedia("(min-width: 1200px)")]]) {
+  const bars = { primary: matchMedia("(min-width: 992px)"), secondary: matchMedia("(min-width: 1200px)") };
+  for (const [side, wide] of Object.entries(bars)) {
     const bar = document.getElementById(`pst-${side}-sidebar`), drawer = document.getElementById(`pst-${side}-sidebar-modal`);
     const toggles = all(`.${side}-toggle`);
     if (!bar || !drawer || !toggles.length) continue;
@@ -124,7 +125,7 @@
   }, true);
 
   // The bar of chapters begins at its head, unless the page that is read stands further down.
-  if (matchMedia("(min-width: 992px)").matches) addEventListener("load", () => setTimeout(() => {
+  if (bars.primary.matches) addEventListener("load", () => setTimeout(() => {
     const bar = document.getElementById("pst-primary-sidebar"), current = bar?.querySelector(".toctree-l1.current");
     if (current && bar.scrollTop + current.getBoundingClientRect().bottom < innerHeight) bar.scrollTop = 0;
   }));
@@ -152,9 +153,8 @@
     });
   };
   let waiting = false;
-  const shows = matchMedia("(min-width: 1200px)");  // elsewhere it is marked when somebody looks
   const later = () => {
-    if (!shows.matches) return;
+    if (!bars.secondary.matches) return;  // there it is marked when somebody looks
     if (!waiting) requestAnimationFrame(() => { waiting = false; mark(); });
     waiting = true;
   };

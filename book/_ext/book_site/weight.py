@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from .fonts import cut_font
+from .styles import LINK
 
 # The scripts that few pages need, or none, and what those pages hold. A browser shows titles by itself.
 SEARCHES = 'id="search-results"'
@@ -40,7 +41,6 @@ HASTY = {
 # Where a script has its own, what a notebook shows instead is made only where none runs.
 PANEL = re.compile(r'(<div class="touch"[^>]* data-play=[^>]*>)(<style>.*?</details>)(?=</div>)', re.DOTALL)
 # What a page says to its scripts; of buttons that togglebutton.js would make there are none.
-SHEET = re.compile(r'<link[^>]*\brel="stylesheet"')
 LINES = re.compile(r"<script>(?P<toggles>(?:let|var) toggle)?.*?</script>\n?", re.DOTALL)
 SCRIPT = re.compile(r'<script\b(?P<attributes>[^>]*?)\bsrc="(?P<source>[^"?]+)[^"]*"[^>]*></script>\n?')
 
@@ -60,7 +60,7 @@ def lighten(html: str, settings: str) -> str:
 
     html = PANEL.sub(r"\1<noscript>\2</noscript>", PLAIN.sub(r"\1", html))
     html = SCRIPT.sub(keep, re.sub(r'<link rel="preload" as="script"[^>]*>\n?', "", html))
-    sheet = SHEET.search(html)
+    sheet = LINK.search(html)
     if not sheet:
         return html
     # Behind a style sheet that has not come, a line would wait for it, and with it all that is still to be read.
